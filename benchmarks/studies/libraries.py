@@ -36,12 +36,7 @@ from tunedprior.errors import TunedPriorError
 from tunedprior.space.encoding import Box
 from tunedprior.space.feasible_rows import FeasibleRows
 from tunedprior.space.search_space import Space
-from tunedprior.tables.workbooks import (
-    find_broken_cells,
-    find_merged_cells,
-    find_percentage_cells,
-    refuse_large_workbook,
-)
+from tunedprior.tables.workbooks import find_sheet_details, refuse_large_workbook
 
 _MIB = 2**20
 _PATIENCE = 60.0  # seconds for one file
@@ -59,8 +54,14 @@ Findings = dict[str, Any]
 def find_by_expressions(data: bytes) -> Findings:
     """Broken, per cent and merged cells of each sheet, as this package finds them, after the check of the size."""
     refuse_large_workbook(data, "a.xlsx")
-    merged = {name: {_corners(one) for one in found} for name, found in find_merged_cells(data).items()}
-    return _drop_empty({"broken": find_broken_cells(data), "per cent": find_percentage_cells(data), "merged": merged})
+    found = find_sheet_details(data)
+    return _drop_empty(
+        {
+            "broken": {name: one.broken for name, one in found.items()},
+            "per cent": {name: one.percentages for name, one in found.items()},
+            "merged": {name: {_corners(cells) for cells in one.merged} for name, one in found.items()},
+        }
+    )
 
 
 def _drop_empty(findings: Findings) -> Findings:

@@ -7,10 +7,9 @@ import pytest
 
 import tunedprior
 from tunedprior import Target
-from tunedprior.audit import Audit, findings, rehearsals, run_audit
+from tunedprior.audit import Audit, auditing, measures, run_audit
 from tunedprior.audit.auditing import STEPS
-from tunedprior.audit.coverage import SelfPrediction
-from tunedprior.audit.rehearsals import Rehearsal
+from tunedprior.audit.measures import Rehearsal, SelfPrediction
 from tunedprior.errors import InputError
 
 SPACE = {"a": (0.0, 1.0), "b": (0.0, 1.0), "c": ["x", "z"]}
@@ -28,8 +27,8 @@ def quick(data: Any, space: Any = SPACE, **options: Any) -> Audit:
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rehearsals, "TRIALS", 3)
-    monkeypatch.setattr(rehearsals, "REPEATS", 1)
+    monkeypatch.setattr(measures, "TRIALS", 3)
+    monkeypatch.setattr(measures, "REPEATS", 1)
 
 
 def test_good_old_data_is_to_be_used() -> None:
@@ -119,7 +118,7 @@ def words_of(with_old: tuple[float, ...], without: tuple[float, ...]) -> tuple[s
     """What is said of campaigns that missed so much after each trial, and the verdict on that."""
     rehearsal = Rehearsal(len(with_old), 5, with_old, without, without, 4)
     prediction = SelfPrediction(90, 0.9, 0.1, None, False, None)
-    return findings.describe_rehearsal(rehearsal)[0], findings.describe_verdict((), 90, None, prediction, rehearsal)
+    return auditing.describe_rehearsal(rehearsal)[0], auditing.describe_verdict((), 90, None, prediction, rehearsal)
 
 
 def test_the_verdict_rests_on_figures_that_are_shown_though_the_last_trial_says_otherwise() -> None:

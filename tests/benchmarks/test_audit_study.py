@@ -11,7 +11,7 @@ from benchmarks.studies.audits.jobs import OF_A_CLEAN_SOURCE, CleanJob, of_a_cle
 from benchmarks.studies.audits.spoiled import Copy
 from benchmarks.studies.audits.spoilers import SPOILERS
 from benchmarks.studies.audits.tables import audit_tables
-from tunedprior.audit import Fault, rehearsals
+from tunedprior.audit import Fault, measures
 
 NAME = pairs.PAIRS[0]
 
@@ -34,8 +34,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         table.assign(y=response.round(3)).to_csv(where / f"{file}.csv", index=False)
     facts = {"inputs": ["temperature", "time", "gas"], "categorical": ["gas"], "goal": "max"}
     (where / "meta.json").write_text(json.dumps(facts | {"origin": "", "licence": ""}))
-    monkeypatch.setattr(rehearsals, "TRIALS", 2)
-    monkeypatch.setattr(rehearsals, "REPEATS", 1)
+    monkeypatch.setattr(measures, "TRIALS", 2)
+    monkeypatch.setattr(measures, "REPEATS", 1)
     return tmp_path
 
 

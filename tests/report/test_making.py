@@ -14,8 +14,7 @@ from tunedprior import Optimizer
 from tunedprior.errors import InputError
 from tunedprior.plots.pictures import LONGEST, LONGEST_TITLE
 from tunedprior.report import report_html
-from tunedprior.report.making import encode_for_script
-from tunedprior.report.parts import LONGEST_CELL
+from tunedprior.report.making import LONGEST_CELL, encode_for_script
 
 pytestmark = pytest.mark.usefixtures("short_search", "coarse_pictures")
 TITLES = [
@@ -195,7 +194,7 @@ def test_a_page_has_no_part_for_names_that_all_have_room() -> None:
 
 
 def test_a_page_of_many_results_has_an_end_and_says_what_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tunedprior.report.parts._LISTED", 6)
+    monkeypatch.setattr("tunedprior.report.making._LISTED", 6)
     monkeypatch.setattr("tunedprior.plots.effects_pictures._DRAWN", 5)
     monkeypatch.setattr("tunedprior.report.making._PANELS", 2)
     opt = with_long_names(tuple(one * 3 for one in SMILES), 10)
@@ -205,7 +204,7 @@ def test_a_page_of_many_results_has_an_end_and_says_what_is_left_out(monkeypatch
     assert "Of the results, the latest 5 are drawn; 5 earlier ones are left out." in said
     assert any("pictures the first 2 are shown" in text for text in said)
     assert sum(text == "complete" for text in page.of("td")) == 6
-    monkeypatch.setattr("tunedprior.report.parts._LISTED", 10)
+    monkeypatch.setattr("tunedprior.report.making._LISTED", 10)
     page = Page(report_html(opt, shadow=False))
     assert any("the beginning and the end are shown" in text for text in page.of("p"))
     assert max(map(len, page.of("td"))) <= LONGEST_CELL

@@ -111,7 +111,7 @@ def test_an_isolated_response_is_doubtful() -> None:
         data = read_old_data(old, Space.parse(PLANT))
     assert np.flatnonzero(data.doubtful).tolist() == [4]
     assert len(data) == 20
-    assert len(data.drop_doubtful()) == 19
+    assert len(data.select_rows(~data.doubtful)) == 19
 
 
 def test_dates_are_no_numbers() -> None:

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.studies.hostile.bombs import BOMBS, ods, xls, xlsx
 from support.errors import raises
 from tunedprior.errors import InputError, TunedPriorError
-from tunedprior.tables import packed, read_table
+from tunedprior.tables import formats, read_table
 
 # What takes no time to make; the others are hundreds of megabytes before they are packed.
 QUICK = [
@@ -62,10 +62,10 @@ def test_limits_are_of_cells_columns_and_bytes(tmp_path: Path, monkeypatch: pyte
     path = tmp_path / "a.csv"
     path.write_text("x,y\n" + "1,2\n" * 100)
     assert len(read_table(path, ["x", "y"], "Old data")) == 100
-    monkeypatch.setattr(packed, "MOST_CELLS", 150)
+    monkeypatch.setattr(formats, "MOST_CELLS", 150)
     with pytest.raises(InputError, match=r"'a\.csv' has more than 150 cells.*pandas\.DataFrame"):
         read_table(path, ["x", "y"], "Old data")
-    monkeypatch.setattr(packed, "MOST_COLUMNS", 1)
+    monkeypatch.setattr(formats, "MOST_COLUMNS", 1)
     with pytest.raises(InputError, match="more than 1 columns"):
         read_table(path, ["x", "y"], "Old data")
 
@@ -74,7 +74,7 @@ def test_limits_are_of_cells_columns_and_bytes(tmp_path: Path, monkeypatch: pyte
 def test_cells_count_wherever_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cell: str) -> None:
     path = tmp_path / "a.xlsx"
     path.write_bytes(xlsx(f'<row r="1">{cell * 200}</row>'))
-    monkeypatch.setattr(packed, "MOST_CELLS", 150)
+    monkeypatch.setattr(formats, "MOST_CELLS", 150)
     with raises(InputError, "a.xlsx", "150 cells"):
         read_table(path, ["x", "y"], "Old data")
 

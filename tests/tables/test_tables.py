@@ -264,7 +264,7 @@ def test_misnamed_and_damaged_files_are_named(ending: str, tmp_path: Path) -> No
 
 
 def test_what_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tunedprior.tables.packed.MOST_BYTES", 10_000)
+    monkeypatch.setattr("tunedprior.tables.formats.MOST_BYTES", 10_000)
     for name in FILES:
         if name.startswith("x.csv."):
             (tmp_path / name).write_bytes(b"")

@@ -8,8 +8,7 @@ from tunedprior.errors import InputError
 from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective
 from tunedprior.space.search_space import Space
-from tunedprior.web.complaints import InvalidFormError, format_short, parse_number
-from tunedprior.web.entries import ResultForm, format_hint
+from tunedprior.web.entries import InvalidFormError, ResultForm, format_hint, format_short, parse_number
 
 
 @pytest.mark.parametrize(

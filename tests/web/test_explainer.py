@@ -11,7 +11,7 @@ import pytest
 from support.served import ADDRESS, SECONDS, Page
 from tunedprior import Optimizer
 from tunedprior.web import background
-from tunedprior.web.complaints import BusyError
+from tunedprior.web.entries import BusyError
 
 pytestmark = pytest.mark.usefixtures("calm")
 REPORT = "<!doctype html><title>a report</title>"

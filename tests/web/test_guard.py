@@ -171,6 +171,18 @@ def test_a_token_leads_to_no_other_site(lab, path: str) -> None:
     assert re.fullmatch(r"0; url=/(?![/\\]).*", reply.headers["refresh"])
 
 
+def test_a_token_leads_on_to_the_address_as_it_was_written(lab) -> None:
+    reply = Visitor(page_of(lab.path, AccessPolicy(token=TOKEN))).client.get(f"{ADDRESS}/a%0A%E2%82%AC?token={TOKEN}")
+    assert reply.headers["refresh"] == "0; url=/a%0A%E2%82%AC"
+
+
+def test_cookies_of_other_programs_hide_none_of_ours(lab) -> None:
+    ada = Visitor(page_of(lab.path, AccessPolicy(token=TOKEN)))
+    ada.client.get(f"/?token={TOKEN}")
+    ours = "; ".join(f"{name}={value}" for name, value in ada.client.cookies.items())
+    assert ada.client.get("/state", headers={"cookie": f'their settings={{"a": [1]}}; {ours}'}).status_code == 200
+
+
 def test_wrong_tokens_take_their_time_and_right_ones_wait_with_them(lab, monkeypatch: pytest.MonkeyPatch) -> None:
     waiting: list[asyncio.Event] = []
 

@@ -18,8 +18,7 @@ from tunedprior import Optimizer
 from tunedprior.errors import InputError
 from tunedprior.storage.databases import get_engine, open_database
 from tunedprior.web import idempotency
-from tunedprior.web.complaints import FormConflictError
-from tunedprior.web.entries import Entry
+from tunedprior.web.entries import Entry, FormConflictError
 from tunedprior.web.idempotency import FormRegister, make_register
 from tunedprior.web.shared import SharedCampaign
 
@@ -184,15 +183,15 @@ def test_who_waits_for_a_form_has_it_when_it_is_given_back(register) -> None:
     with ThreadPoolExecutor(1) as threads:
         held = threads.submit(first)
         assert has_it.wait(SECONDS)
-        with idempotency.acquire_claim(register, form, patience=0.0) as turn:
-            assert turn is None
+        with idempotency.acquire_claim(register, form, patience=0.0) as settle:
+            assert settle is None
         go_on.set()
-        with idempotency.acquire_claim(register, form, patience=SECONDS) as turn:
-            turn.settle([3, 4])
+        with idempotency.acquire_claim(register, form, patience=SECONDS) as settle:
+            settle([3, 4])
         assert isinstance(held.exception(), CutError)
     assert register.get_outcome(form) == (3, 4)
-    with idempotency.acquire_claim(register, form) as turn:
-        assert turn is None
+    with idempotency.acquire_claim(register, form) as settle:
+        assert settle is None
 
 
 def test_a_claim_lapses_and_who_lost_it_changes_nothing(register) -> None:

@@ -235,7 +235,7 @@ def test_a_report_is_drawn_where_something_draws_it(looked_at, monkeypatch: pyte
         assert reply.text == "<script>let own = 1;</script>"
         assert reply.headers["content-security-policy"].startswith("sandbox allow-scripts")
     assert drawn == ["yield"]  # once, while nothing changes
-    for module in ("background", "views"):
+    for module in ("background", "pages"):
         monkeypatch.setattr(f"tunedprior.web.{module}.can_render_report", lambda: False)
     assert "Report" not in ada.open().page.words
     assert ada.open("/report").status == 404
@@ -260,7 +260,7 @@ def test_how_many_is_checked(looked_at, count: str) -> None:
 
 
 def test_an_unforeseen_error_is_said_in_words(lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tunedprior.web.views.make_trial_rows", lambda *_: 1 / 0)
+    monkeypatch.setattr("tunedprior.web.pages.make_trial_rows", lambda *_: 1 / 0)
     ada = lab.ada
     ada.client._transport.raise_server_exceptions = False
     ada.open("/trials")

@@ -10,8 +10,7 @@ import pytest
 from support.served import page_of
 from tunedprior.errors import InputError
 from tunedprior.web import idempotency
-from tunedprior.web.complaints import FormConflictError
-from tunedprior.web.entries import Entry, ResultForm
+from tunedprior.web.entries import Entry, FormConflictError, ResultForm
 from tunedprior.web.shared import SharedCampaign
 
 pytestmark = pytest.mark.usefixtures("calm")

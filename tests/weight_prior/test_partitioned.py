@@ -18,10 +18,10 @@ from tunedprior import Optimizer, pretrain
 from tunedprior.errors import FileFormatError, InputError, NothingToLearnError, OldDataWarning
 from tunedprior.machines import FeatureFit, feature_ridge
 from tunedprior.numerics.chunking import sum_promises_as_tree
-from tunedprior.source_data.row_rules import RowRules
+from tunedprior.source_data.rows import RowRules
 from tunedprior.space.search_space import Space
-from tunedprior.tables import partitions
-from tunedprior.tables.partitions import group_into_tasks, list_row_groups
+from tunedprior.tables import reading
+from tunedprior.tables.reading import group_into_tasks, list_row_groups
 from tunedprior.weight_prior.partitioned import EquationPass, Pieces, SamplePass, pretrain_partitions, sum_in_process
 from tunedprior.weight_prior.prior import WeightPrior
 
@@ -189,7 +189,7 @@ def test_no_more_than_a_block_and_the_sums_are_in_memory(tmp_path: Path, monkeyp
         return sum_in_process(measure, tasks)
 
     learn(folder, summing=seen)
-    monkeypatch.setattr(partitions, "_AT_ONCE", 40)
+    monkeypatch.setattr(reading, "_AT_ONCE", 40)
     with LargestTensor() as mode:
         found = made[0](list_row_groups(folder, ["a", "b", "y"]))
     assert found.count == 2000

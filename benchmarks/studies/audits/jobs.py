@@ -19,7 +19,7 @@ from benchmarks.problems.pairs import LOG_INPUTS, PAIRS, read_pair
 from benchmarks.studies.audits.spoiled import TARGET, Clean
 from benchmarks.studies.audits.spoilers import SPOILERS
 from tunedprior.audit import Audit, run_audit
-from tunedprior.audit.coverage import NEAR
+from tunedprior.audit.measures import NEAR
 from tunedprior.errors import InputError
 
 #: What is measured of a clean source, in the order of its values.

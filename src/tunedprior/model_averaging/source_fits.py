@@ -191,7 +191,7 @@ def _drop_doubtful(table: OldTable, box: Box) -> list[TrainingSet]:
     if not table.doubtful.any():
         return []
     try:
-        return [TrainingSet.from_old_table(table.drop_doubtful(), box).standardise()]
+        return [TrainingSet.from_old_table(table.select_rows(~table.doubtful), box).standardise()]
     except NothingToLearnError:
         return []
 

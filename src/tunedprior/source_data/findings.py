@@ -15,8 +15,7 @@ from tunedprior.history.cells import NOT_PASSED, PASSED
 from tunedprior.source_data.number_checks import find_sentinels
 from tunedprior.space.parameters import Categorical, Numeric, Parameter, find_choice_index
 from tunedprior.space.search_space import Space
-from tunedprior.tables.cells import is_unmeasured, parse_numbers
-from tunedprior.tables.content import ReadTable
+from tunedprior.tables import ReadTable, is_unmeasured, parse_numbers
 
 #: Every kind of fault, in the order in which they are to be mended: the first hide the others.
 KINDS = (
@@ -173,12 +172,10 @@ class Sheet:
     @cached_property
     def labels(self) -> bool:
         """Whether the response is pass and fail, or two values that mean these."""
-        words = self.table[self.target].map(lambda cell: str(cell).strip().lower())
         told = ~self.table[self.target].map(is_unmeasured).to_numpy(dtype=bool)
-        verdicts = words.isin(PASSED | NOT_PASSED).to_numpy()
         values = self.get_measured_values(self.target)
         distinct = set(values[np.isfinite(values)])
-        return bool(verdicts[told].all()) or distinct in ({0.0, 1.0}, {-1.0, 1.0})
+        return bool(self.verdict_rows[told].all()) or distinct in ({0.0, 1.0}, {-1.0, 1.0})
 
     @cached_property
     def verdict_rows(self) -> Bool[ndarray, " n"]:
@@ -220,7 +217,7 @@ class Sheet:
 
 
 #: Looks for faults in a table.
-Check = Callable[[Sheet], list[Fault]]
+Check = Callable[[Sheet], Iterable[Fault]]
 _CHECKS: dict[str, Check] = {}
 
 

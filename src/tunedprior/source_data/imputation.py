@@ -26,11 +26,6 @@ def choose_stand_in(parameter: Parameter) -> Any:
     return parameter.choices[0] if isinstance(parameter, Categorical) else parameter.compute_quantile(0.5)
 
 
-def count_needed_values(parameter: Parameter) -> int:
-    """Return how many values of a column must be known to impute the others."""
-    return 1 if isinstance(parameter, Categorical) else 2
-
-
 def impute_cells(
     settings: pd.DataFrame,
     unknown: Bool[ndarray, "n k"],
@@ -200,7 +195,8 @@ class OldGaps:
         while left:
             name = left.pop(0)
             gaps, known = self._unknown[name] & self._rows.kept, ~self._unknown[name] & self._rows.kept
-            if gaps.any() and known.sum() < count_needed_values(self._parameters[name]):
+            needed = 1 if isinstance(self._parameters[name], Categorical) else 2
+            if gaps.any() and known.sum() < needed:
                 self._leave_out(name)
                 left = list(self._unknown)  # once more, as less is known of the other columns now
 

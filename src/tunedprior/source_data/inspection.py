@@ -11,16 +11,18 @@ import pandas as pd
 from tunedprior.discovery import import_modules
 from tunedprior.errors import OldDataWarning, SpaceWarning
 from tunedprior.goals.goal import Goal
-from tunedprior.source_data.column_checks import (
+from tunedprior.source_data.findings import Fault, RejectedRow, Sheet, run_checks, sort_faults
+from tunedprior.source_data.matching import OldTable, read_old_data
+from tunedprior.source_data.relations import RegressionData, find_changing_response, find_slipped_rows
+from tunedprior.source_data.rows import Finding
+from tunedprior.source_data.table_checks import (
+    find_contradictory_repeats,
+    find_copied_rows,
+    find_misplaced_cells,
     find_non_numbers,
     find_odd_ranges,
     find_swapped_columns,
 )
-from tunedprior.source_data.findings import Fault, RejectedRow, Sheet, run_checks, sort_faults
-from tunedprior.source_data.matching import OldTable, read_old_data
-from tunedprior.source_data.relations import RegressionData, find_changing_response, find_slipped_rows
-from tunedprior.source_data.row_checks import find_contradictory_repeats, find_copied_rows, find_misplaced_cells
-from tunedprior.source_data.rows import Finding
 from tunedprior.source_data.text_checks import open_table
 from tunedprior.space.parameters import Numeric
 from tunedprior.space.search_space import Space
@@ -96,7 +98,7 @@ def inspect_old_data(
         return whole
     claimed = frozenset(name for one in faults if one.kind == "swapped columns" for name in one.columns)
     more, notes = find_odd_ranges(sheet, claimed)
-    copies, copy_notes, _ = find_copied_rows(sheet)
+    copies, copy_notes = find_copied_rows(sheet)
     faults += [*more, *run_checks(sheet), *copies]
     old = _read_usable_data(sheet, direction, others)
     left_out, places = _collect_left_out(old.report.findings), sheet.format_places(range(len(sheet)))
@@ -127,7 +129,7 @@ def inspect_old_data(
 
 def _drop_broken_rows(sheet: Sheet) -> tuple[Sheet, list[Fault], list[RejectedRow]]:
     """The table without rows whose cells are in the wrong places or no numbers."""
-    faults = find_swapped_columns(sheet)
+    faults = list(find_swapped_columns(sheet))
     rejected: list[RejectedRow] = []
     swapped = {name for one in faults for name in one.columns}
     if not faults:
@@ -179,8 +181,5 @@ def _select_regression_rows(
     aside = {row for one in faults if one.kind in _LEFT_ASIDE for row in one.rows}
     kept = np.array([place not in aside for place in places], dtype=bool)
     kept = kept if kept.sum() >= 2 else np.ones(len(kept), dtype=bool)
-    settings = old.settings[kept].reset_index(drop=True)
-    left = replace(old, settings=settings, response=old.response[kept], doubtful=old.doubtful[kept])
-    return RegressionData.from_old_data(left, space), tuple(
-        place for place, one in zip(places, kept, strict=True) if one
-    )
+    where = tuple(place for place, is_kept in zip(places, kept, strict=True) if is_kept)
+    return RegressionData.from_old_data(old.select_rows(kept), space), where

@@ -25,9 +25,7 @@ from tunedprior.source_data.number_checks import (
 from tunedprior.source_data.rows import OldRows, SourceReport
 from tunedprior.space.parameters import Categorical, Numeric, find_choice_index
 from tunedprior.space.search_space import Space
-from tunedprior.tables.cells import is_infinite, is_unmeasured, parse_numbers
-from tunedprior.tables.names import is_variant_name
-from tunedprior.tables.reading import read_table
+from tunedprior.tables import is_infinite, is_unmeasured, is_variant_name, parse_numbers, read_table
 
 
 def parse_response(
@@ -318,9 +316,8 @@ class OldTable:
         sure = self.response[~self.doubtful]
         return None if self.labels or not len(sure) else (float(sure.min()), float(sure.max()))
 
-    def drop_doubtful(self) -> "OldTable":
-        """Return the table without the rows whose response is doubtful."""
-        kept = ~self.doubtful
+    def select_rows(self, kept: Bool[ndarray, " n"]) -> "OldTable":
+        """Return the table with some of its rows, such as those whose response is not doubtful."""
         settings = self.settings[kept].reset_index(drop=True)
         places = tuple(place for place, is_kept in zip(self.places, kept, strict=False) if is_kept)
         return replace(

@@ -1,6 +1,6 @@
 """Find outliers, sentinels and rows in other units in one column of numbers."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, log, log10
 
@@ -113,23 +113,26 @@ def find_other_units(values: Float64[ndarray, " n"], parameter: Numeric) -> Unit
     ends = {(first, last), (float(usual.min()), float(usual.max()))}
     if high <= low or values.max() <= values.min():
         return None
-    if _compute_best_mismatch({*ends, (float(values.min()), float(values.max()))}, 0.0, 1.0, parameter) < _DIFFERENT:
+    as_they_are = {*ends, (float(values.min()), float(values.max()))}
+    if min(_compute_mismatch(*pair, parameter) for pair in as_they_are) < _DIFFERENT:
         return None
     reach = compute_accepted_range(np.log(values) if parameter.log else values, parameter)
     enough = _SHARED_IF_NEAR if reach.is_near else _SHARED_IF_FAR
-    fitting, meeting = [], []
-    for offset, factor, units in _MIXED_UP:
-        said = f"they would fit if one were in {units.replace(' and ', ' and the other in ', 1)}"
-        found = UnitConversion(_compute_best_mismatch(ends, offset, factor, parameter), said, offset, factor)
-        fitting += [found] if found.mismatch < _MATCHING else []
-        meeting += [found] if _compute_largest_overlap(ends, offset, factor, parameter) > enough else []
+    candidates = [
+        (offset, factor, f"they would fit if one were in {units.replace(' and ', ' and the other in ', 1)}", _MATCHING)
+        for offset, factor, units in _MIXED_UP
+    ]
     sizes, wanted = {max(map(abs, pair)) for pair in ends} - {0.0}, max(abs(low), abs(high))
-    if wanted > 0:
-        for power in {round(log10(wanted / size)) for size in sizes}:
-            said = f"they are about {10.0 ** abs(power):,.0f} times too {'large' if power < 0 else 'small'}"
-            found = UnitConversion(_compute_best_mismatch(ends, 0.0, 10.0**power, parameter), said, 0.0, 10.0**power)
-            fitting += [found] if power and found.mismatch < _DIFFERENT else []
-            meeting += [found] if power and _compute_largest_overlap(ends, 0.0, 10.0**power, parameter) > enough else []
+    powers = {round(log10(wanted / size)) for size in sizes if wanted > 0} - {0}
+    for power in powers:
+        said = f"they are about {10.0 ** abs(power):,.0f} times too {'large' if power < 0 else 'small'}"
+        candidates.append((0.0, 10.0**power, said, _DIFFERENT))
+    fitting, meeting = [], []
+    for offset, factor, said, most in candidates:
+        converted = [((first - offset) * factor, (last - offset) * factor) for first, last in ends]
+        found = UnitConversion(min(_compute_mismatch(*pair, parameter) for pair in converted), said, offset, factor)
+        fitting += [found] if found.mismatch < most else []
+        meeting += [found] if max(_compute_overlap(*pair, parameter) for pair in converted) > enough else []
     if not fitting and reach.is_disjoint:
         fitting = meeting
     return min(fitting) if fitting else None
@@ -218,18 +221,6 @@ def _select_bulk(values: Float64[ndarray, " n"]) -> Float64[ndarray, " k"]:
     return bulk
 
 
-def _compute_best_mismatch(
-    ends: Iterable[tuple[float, float]], offset: float, factor: float, parameter: Numeric
-) -> float:
-    return min(_compute_mismatch((one - offset) * factor, (other - offset) * factor, parameter) for one, other in ends)
-
-
-def _compute_largest_overlap(
-    ends: Iterable[tuple[float, float]], offset: float, factor: float, parameter: Numeric
-) -> float:
-    return max(_compute_overlap((one - offset) * factor, (other - offset) * factor, parameter) for one, other in ends)
-
-
 def _compute_overlap(first: float, last: float, parameter: Numeric) -> float:
     """The length that a range shares with the parameter's, as a part of the longer of the two, on its scale."""
     if parameter.log and first <= 0:
@@ -312,7 +303,8 @@ def find_mixed_units(values: Float64[ndarray, " n"], parameter: Numeric | None =
     """
     nonzero = values != 0  # 0 is 0 in all units that differ by a factor
     sign = -1.0 if (values[nonzero] < 0).all() else 1.0
-    parameter = parameter if sign > 0 else _negate_parameter(parameter)
+    if sign < 0 and parameter is not None:
+        parameter = replace(parameter, low=-parameter.high, high=-parameter.low, log=False)
     best: tuple[float, MixedUnits] | None = None
     for offset, factor, words in CONVERSIONS:
         if (offset and sign < 0) or (parameter is None and not offset and 1 / _CLEAR < factor < _CLEAR):
@@ -440,10 +432,6 @@ def _is_the_only_gap(ordered: Float64[ndarray, " n"], cut: int) -> bool:
     return bool(
         ratios[cut - 1] > log(_RATIO) and ratios[cut - 1] > _WIDER * np.delete(ratios, cut - 1).max(initial=0.0)
     )
-
-
-def _negate_parameter(parameter: Numeric | None) -> Numeric | None:
-    return None if parameter is None else replace(parameter, low=-parameter.high, high=-parameter.low, log=False)
 
 
 def _count_distinct(values: Float64[ndarray, " n"]) -> int:

@@ -3,7 +3,6 @@
 The checks compare each response with its leave-one-out prediction by kernel ridge regression, in closed form.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,16 +86,11 @@ class Spectrum:
         return expected
 
 
-class Ridge:
-    """Kernel ridge regression on fixed points; length-scale and noise have the least leave-one-out error."""
-
-    def __init__(self, points: Float64[ndarray, "n d"], lengthscales: Sequence[float] = LENGTHSCALES) -> None:
-        size = np.sqrt(max(1, points.shape[1]))
-        self._spectra = [Spectrum.from_points(points, float(one * size)) for one in lengthscales]
-
-    def predict_left_out(self, response: Float64[ndarray, " n"]) -> LeaveOneOutFit:
-        """Predict each row from all others, with the best length-scale and noise for this response."""
-        return min((one.predict_left_out(response) for one in self._spectra), key=lambda found: found.unexplained)
+def predict_left_out(points: Float64[ndarray, "n d"], response: Float64[ndarray, " n"]) -> LeaveOneOutFit:
+    """Predict each row from all others, with the length-scale and noise of the least leave-one-out error."""
+    lengthscales = np.array(LENGTHSCALES) * np.sqrt(max(1, points.shape[1]))
+    fits = (Spectrum.from_points(points, float(one)).predict_left_out(response) for one in lengthscales)
+    return min(fits, key=lambda found: found.unexplained)
 
 
 def _compute_covariances(
@@ -116,7 +110,7 @@ def tune_weights(
     long as that lessens the leave-one-out error.
     """
     groups = np.unique(of_group)
-    start = 1.0 / Ridge(points).predict_left_out(response).lengthscale
+    start = 1.0 / predict_left_out(points, response).lengthscale
     weights, best = np.full(len(groups), start), np.inf
     for sweep in range(sweeps):
         for place in range(len(groups)):
@@ -251,22 +245,22 @@ def find_slipped_rows(sheet: Sheet, related: RegressionData, seed: int) -> list[
 
 
 def _find_slipped_column(related: RegressionData, response: Float64[ndarray, " n"], seed: int) -> list[Fault]:
+    if len(set(related.parameter_names)) < 2:
+        return []
     rows = related.draw_rows(_ROWS_FOR_COLUMNS, seed)
-    as_it_is = Ridge(related.points[rows]).predict_left_out(response[rows])
-    best: tuple[float, str, int, LeaveOneOutFit] | None = None
-    names = tuple(dict.fromkeys(related.parameter_names))
-    if len(names) < 2:
+    names = np.array(related.parameter_names)
+    found = {
+        (name, step): predict_left_out(
+            np.where(names == name, np.roll(related.points, step, axis=0), related.points)[rows], response[rows]
+        )
+        for name in dict.fromkeys(related.parameter_names)
+        for step in (1, -1)
+    }
+    name, step = min(found, key=lambda one: found[one].unexplained)
+    as_it_is, moved = predict_left_out(related.points[rows], response[rows]), found[name, step]
+    if not is_clearly_better(moved, as_it_is, response[rows], response[rows], _SURE_OF_A_COLUMN):
         return []
-    for name in names:
-        own = np.array([one == name for one in related.parameter_names])
-        for step in (1, -1):
-            moved = np.where(own, np.roll(related.points, step, axis=0), related.points)
-            found = Ridge(moved[rows]).predict_left_out(response[rows])
-            if best is None or found.unexplained < best[0]:
-                best = found.unexplained, name, step, found
-    if best is None or not is_clearly_better(best[3], as_it_is, response[rows], response[rows], _SURE_OF_A_COLUMN):
-        return []
-    return [_make_slipped_fault(best[1], best[2], as_it_is, best[3], "The setting")]
+    return [_make_slipped_fault(name, step, as_it_is, moved, "The setting")]
 
 
 def _make_slipped_fault(name: str, step: int, as_it_is: LeaveOneOutFit, moved: LeaveOneOutFit, what: str) -> Fault:

@@ -13,23 +13,30 @@ import pandas as pd
 from tunedprior.checks import format_list
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.source_data.findings import Fault, RejectedRow, join_places
-from tunedprior.tables.cells import is_unmeasured
-from tunedprior.tables.content import ReadTable
-from tunedprior.tables.dialect import build_table, decode_text, find_header, infer_separator, read_records
-from tunedprior.tables.names import match_columns
-from tunedprior.tables.packed import decompress, infer_file_kind
-from tunedprior.tables.reading import read_table
+from tunedprior.tables import is_unmeasured
+from tunedprior.tables.content import (
+    COMMA_GROUPS,
+    DECIMAL_COMMAS,
+    GROUPS,
+    MAYBE_COMMA_GROUP,
+    MAYBE_POINT_GROUP,
+    NOTATIONS,
+    POINT_GROUPS,
+    WITH_COMMA,
+    WITH_POINT,
+    ReadTable,
+    build_table,
+    decode_text,
+    find_header,
+    find_matching_rows,
+    infer_separator,
+    read_records,
+)
+from tunedprior.tables.formats import decompress, infer_file_kind
+from tunedprior.tables.names import is_number, match_columns
+from tunedprior.tables.reading import drop_trailing_separators, read_table
 
-_SIGN, _TAIL = r"\s*[+\-−]?", r"(?:[eE][+-]?\d+)?\s*"
-_COMMA = re.compile(rf"{_SIGN}(?:\d+,\d*|,\d+){_TAIL}")
-_POINT = re.compile(rf"{_SIGN}(?:\d+\.\d*|\.\d+){_TAIL}")
-_WHOLE = re.compile(rf"{_SIGN}\d+{_TAIL}")
-# What can be nothing but groups of thousands, and what may be.
-_COMMA_GROUPS = re.compile(rf"{_SIGN}(?:\d{{1,3}}(?:,\d{{3}})+\.\d*|\d{{1,3}}(?:,\d{{3}}){{2,}})\s*")
-_POINT_GROUPS = re.compile(rf"{_SIGN}(?:\d{{1,3}}(?:\.\d{{3}})+,\d*|\d{{1,3}}(?:\.\d{{3}}){{2,}})\s*")
-_SPACE_GROUPS = re.compile(rf"{_SIGN}\d{{1,3}}(?:[ '’\u00a0\u2009\u202f]\d{{3}})+(?:[.,]\d*)?\s*")
-_MAYBE_COMMA_GROUP = re.compile(rf"{_SIGN}[1-9]\d{{0,2}},\d{{3}}\s*")
-_MAYBE_POINT_GROUP = re.compile(rf"{_SIGN}[1-9]\d{{0,2}}\.\d{{3}}\s*")
+# A sign that groups thousands, between their digits.
 _SPACES = re.compile("(?<=\\d)[ '’\u00a0\u2009\u202f](?=\\d{3})")
 
 
@@ -86,16 +93,12 @@ def repair_numbers(read: ReadTable, names: Sequence[str], separator: str) -> tup
 
 def _are_numbers(cells: Sequence[str]) -> bool:
     """Whether most cells of a column are numbers, however they are written."""
-    kinds = (_WHOLE, _POINT, _COMMA, _COMMA_GROUPS, _POINT_GROUPS, _SPACE_GROUPS)
     filled = [cell for cell in cells if not is_unmeasured(cell)]
-    return bool(filled) and 2 * sum(any(kind.fullmatch(cell) for kind in kinds) for cell in filled) > len(filled)
+    return 2 * len(find_matching_rows(filled, NOTATIONS)) > len(filled)
 
 
 def _classify_cells(cells: Sequence[str]) -> _NumberStyles:
-    def find_rows(*kinds: re.Pattern[str]) -> list[int]:
-        return [k for k, cell in enumerate(cells) if any(kind.fullmatch(cell) for kind in kinds)]
-
-    return _NumberStyles(find_rows(_COMMA), find_rows(_POINT), find_rows(_COMMA_GROUPS, _POINT_GROUPS, _SPACE_GROUPS))
+    return _NumberStyles(*(find_matching_rows(cells, one) for one in ([WITH_COMMA], [WITH_POINT], GROUPS)))
 
 
 def _is_comma_decimal(columns: dict[str, list[str]], written: dict[str, _NumberStyles]) -> bool:
@@ -103,10 +106,10 @@ def _is_comma_decimal(columns: dict[str, list[str]], written: dict[str, _NumberS
     sure_commas = sure_points = 0
     for name, cells in columns.items():
         one = written[name]
-        sure_commas += sum(not _MAYBE_COMMA_GROUP.fullmatch(cells[k]) for k in one.commas)
-        sure_points += sum(not _MAYBE_POINT_GROUP.fullmatch(cells[k]) for k in one.points)
-        sure_commas += sum(bool(_POINT_GROUPS.fullmatch(cells[k])) for k in one.groups)
-        sure_points += sum(bool(_COMMA_GROUPS.fullmatch(cells[k])) for k in one.groups)
+        sure_commas += sum(not MAYBE_COMMA_GROUP.fullmatch(cells[k]) for k in one.commas)
+        sure_points += sum(not MAYBE_POINT_GROUP.fullmatch(cells[k]) for k in one.points)
+        sure_commas += sum(bool(POINT_GROUPS.fullmatch(cells[k])) for k in one.groups)
+        sure_points += sum(bool(COMMA_GROUPS.fullmatch(cells[k])) for k in one.groups)
     return sure_commas > sure_points
 
 
@@ -119,10 +122,10 @@ def _add_doubtful_groups(
     """
     certain = bool(one.groups)
     if comma_is_decimal and certain:
-        more = [k for k in one.points if _MAYBE_POINT_GROUP.fullmatch(cells[k])]
+        more = [k for k in one.points if MAYBE_POINT_GROUP.fullmatch(cells[k])]
         return _NumberStyles(one.commas, [k for k in one.points if k not in more], sorted([*one.groups, *more]))
     if not comma_is_decimal and (certain or separator == ","):
-        more = [k for k in one.commas if _MAYBE_COMMA_GROUP.fullmatch(cells[k])]
+        more = [k for k in one.commas if MAYBE_COMMA_GROUP.fullmatch(cells[k])]
         return _NumberStyles([k for k in one.commas if k not in more], one.points, sorted([*one.groups, *more]))
     return one
 
@@ -135,16 +138,16 @@ def _convert_numbers(cells: Sequence[str], grouped: Sequence[int], comma_is_deci
 
 def _convert_number(cell: str, grouped: bool, comma_is_decimal: bool) -> str:
     bare = _SPACES.sub("", cell)
-    if _COMMA_GROUPS.fullmatch(bare) or (grouped and not comma_is_decimal and _MAYBE_COMMA_GROUP.fullmatch(bare)):
+    if COMMA_GROUPS.fullmatch(bare) or (grouped and not comma_is_decimal and MAYBE_COMMA_GROUP.fullmatch(bare)):
         return bare.replace(",", "")
-    if _POINT_GROUPS.fullmatch(bare) or (grouped and comma_is_decimal and _MAYBE_POINT_GROUP.fullmatch(bare)):
+    if POINT_GROUPS.fullmatch(bare) or (grouped and comma_is_decimal and MAYBE_POINT_GROUP.fullmatch(bare)):
         return bare.replace(".", "").replace(",", ".")
-    return bare.replace(",", ".") if _COMMA.fullmatch(bare) else bare
+    return bare.replace(",", ".") if WITH_COMMA.fullmatch(bare) else bare
 
 
 def _find_doubtful_commas(read: ReadTable, columns: dict[str, list[str]], rows: dict[str, list[int]]) -> list[Fault]:
     """A fault for columns that have quoted cells such as 1,234 and no other commas, which the reader refuses."""
-    doubtful = [name for name in rows if all(_MAYBE_COMMA_GROUP.fullmatch(columns[name][k]) for k in rows[name])]
+    doubtful = [name for name in rows if all(MAYBE_COMMA_GROUP.fullmatch(columns[name][k]) for k in rows[name])]
     if not doubtful:
         return []
     seen, where = columns[doubtful[0]][rows[doubtful[0]][0]].strip(), read.format_place(rows[doubtful[0]][0])
@@ -182,7 +185,6 @@ def _make_mixed_fault(
 
 
 _WHAT = "Old data"
-_NUMBER = re.compile(r"\s*[+\-−]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*")
 # If more of the lines than this have another length, the separator is not what it seems.
 _MOST_UNEVEN = 0.5
 _IN_A_TEXT = ("text", "gzip", "bzip2", "xz", "zip")
@@ -316,10 +318,7 @@ def _repair_table(
     if again:
         faults.append(_make_header_fault([f"line {lines[k]}" for k in again]))
         rejected += [RejectedRow(f"line {lines[k]}", "the header once more") for k in again]
-    if _has_trailing_separators(rows, header.fields):
-        fields, rows = header.fields[: min(width, len(rows[0]))], [row[:width] for row in rows]
-    else:
-        fields = header.fields
+    fields, rows, _ = drop_trailing_separators(header.fields, rows)
     uneven = [k for k, row in enumerate(rows) if len(row) != len(fields) and k not in again]
     if len(uneven) > _MOST_UNEVEN * len(rows):
         return OpenedTable(None, origin, (*faults, _make_uneven_fault(rows, lines, width, separator)))
@@ -342,27 +341,20 @@ def _repair_table(
     faults += of_numbers
     if not faults:
         return None
-    sentences = (*read.remarks, "Numbers have decimal commas.") if commas else read.remarks
+    sentences = (*read.remarks, DECIMAL_COMMAS) if commas else read.remarks
     return OpenedTable(replace(read, table=table, remarks=sentences), origin, tuple(faults), tuple(rejected))
 
 
 def _is_data(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Return whether the first line holds values instead of names."""
-    places = [k for k, cell in enumerate(first) if _NUMBER.fullmatch(cell)]
+    places = [k for k, cell in enumerate(first) if is_number(cell)]
     below = [row[k] for row in rows for k in places if k < len(row) and not is_unmeasured(row[k])]
-    return bool(places) and 2 * sum(bool(_NUMBER.fullmatch(cell)) for cell in below) >= len(below)
+    return bool(places) and 2 * sum(map(is_number, below)) >= len(below)
 
 
 def _is_header(row: Sequence[str], header: Sequence[str]) -> bool:
     cells = [cell.strip().casefold() for cell in row if cell.strip()]
     return bool(cells) and cells == [cell.strip().casefold() for cell in header if cell.strip()]
-
-
-def _has_trailing_separators(rows: Sequence[Sequence[str]], header: Sequence[str]) -> bool:
-    """Whether lines differ from the header by a separator at their ends alone, which the reader drops."""
-    lengths = set(map(len, rows))
-    longer = lengths == {len(header) + 1} and not any(row[-1].strip() for row in rows)
-    return longer or (lengths == {len(header) - 1} and not header[-1].strip())
 
 
 def _make_header_fault(rows: Sequence[str]) -> Fault:

@@ -124,7 +124,7 @@ def parse_numbers(column: "pd.Series[Any]") -> tuple[Float64[ndarray, " n"], lis
     quick = _parse_plain_text(cells)
     if quick is not None:
         return quick, []
-    read = [nan if is_unmeasured(cell) else _parse_number(cell) for cell in cells]
+    read = [nan if is_unmeasured(cell) else parse_finite_number(cell) for cell in cells]
     wrong = [row for row, value in enumerate(read) if value is None]
     return np.array([nan if value is None else value for value in read], dtype=np.float64), wrong
 
@@ -146,7 +146,8 @@ def _parse_plain_text(cells: Sequence[Any]) -> Float64[ndarray, " n"] | None:
     return values if "_" not in joined and np.isfinite(values).all() else None
 
 
-def _parse_number(cell: Any) -> float | None:
+def parse_finite_number(cell: Any) -> float | None:
+    """Return the finite number in a cell; None if there is none, or if it means True, a date or the like."""
     if isinstance(cell, str):
         text = cell.strip().replace("−", "-")  # the sign that word processors make of a hyphen
         if "_" in text:  # Python would read 1_000 as a thousand

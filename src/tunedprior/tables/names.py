@@ -237,9 +237,7 @@ def is_line_of_units(row: Sequence[Any], after: Sequence[Any]) -> bool:
 
 
 def _is_symbol(part: str) -> bool:
-    if part in _SYMBOLS:
-        return True
-    return any(prefix and part.startswith(prefix) and part[len(prefix) :] in _SYMBOLS for prefix in _PREFIXES)
+    return any(part.startswith(prefix) and part[len(prefix) :] in _SYMBOLS for prefix in _PREFIXES)
 
 
 def is_number(cell: object) -> bool:

@@ -1,8 +1,12 @@
-"""Read a table from any source: a text file, a workbook, a Parquet file, a pandas table, records, columns, a study."""
+"""Read a table from any source: a text file, a workbook, a Parquet file, a pandas table, records, columns, a study.
+
+Tables that are spread over many Parquet files are read one row group at a time, in bounded memory.
+"""
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from glob import glob
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -12,23 +16,33 @@ from optuna.study import Study
 from torch import Tensor
 
 from tunedprior.checks import format_list, format_value, hide_password
-from tunedprior.errors import InputError
+from tunedprior.errors import FileFormatError, InputError
 from tunedprior.tables.cells import unguard_formula
-from tunedprior.tables.content import DECIMAL_COMMAS, ReadTable, convert_decimal_commas, read_study
-from tunedprior.tables.dialect import build_table, decode_text, find_header, infer_separator, read_records
-from tunedprior.tables.formats import TableFormat, get_format, register_format
-from tunedprior.tables.names import collect_units, describe_renamings, match_columns, refuse_duplicates
-from tunedprior.tables.packed import (
+from tunedprior.tables.content import (
+    DECIMAL_COMMAS,
+    ReadTable,
+    build_table,
+    convert_decimal_commas,
+    decode_text,
+    find_header,
+    infer_separator,
+    read_records,
+    read_study,
+)
+from tunedprior.tables.formats import (
     MOST_BYTES_OF_TEXT,
     MOST_CELLS,
     MOST_COLUMNS,
+    TableFormat,
     decompress,
+    get_format,
     infer_file_kind,
     refuse_large,
     refuse_many_cells,
+    register_format,
 )
-from tunedprior.tables.sheets import read_parquet, read_workbook
-from tunedprior.tables.workbooks import refuse_large_workbook
+from tunedprior.tables.names import collect_units, describe_renamings, match_columns, refuse_duplicates
+from tunedprior.tables.sheets import import_parquet_reader, read_parquet, read_workbook
 
 
 def from_frame(frame: pd.DataFrame, names: Sequence[str], what: str, origin: str) -> ReadTable:
@@ -84,12 +98,8 @@ def _is_single_value(cell: Any) -> bool:
     return isinstance(cell, str | bytes) or not hasattr(cell, "__len__") or getattr(cell, "ndim", None) == 0
 
 
-def _to_numpy(cells: Any) -> Any:
-    return cells.detach().cpu().numpy() if isinstance(cells, Tensor) else cells
-
-
 def _make_column(cells: Any, name: str, what: str) -> "pd.Series[Any]":
-    cells = _to_numpy(cells)
+    cells = cells.detach().cpu().numpy() if isinstance(cells, Tensor) else cells
     if isinstance(cells, pd.Series):
         return cells.reset_index(drop=True)
     if isinstance(cells, np.ndarray):
@@ -156,18 +166,24 @@ def _describe_comments(lines: Sequence[int]) -> list[str]:
     return [f"Comments are skipped ({'line' if len(lines) == 1 else 'lines'} {format_list(lines)})."]
 
 
+def drop_trailing_separators(header: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]], list[str]]:
+    """Drop a separator at the ends of all rows, or at that of the header; also return a remark that says so."""
+    lengths = set(map(len, rows))
+    if lengths == {len(header) + 1} and not any(row[-1].strip() for row in rows):
+        return header, [row[:-1] for row in rows], ["Separators at the ends of lines are dropped."]
+    if lengths == {len(header) - 1} and not header[-1].strip():
+        return header[:-1], rows, ["A separator at the end of the header is dropped."]
+    return header, rows, []
+
+
 def _align_rows(
     header: list[str], rows: list[list[str]], lines: list[int], separator: str, what: str, origin: str
 ) -> tuple[list[str], list[list[str]], list[str]]:
     """Header and rows of one length: without a separator at the end of all of them, or an error with the line."""
-    width, remarks = len(header), []
-    lengths = set(map(len, rows))
-    if lengths == {width + 1} and not any(row[-1].strip() for row in rows):
-        rows, remarks = [row[:-1] for row in rows], ["Separators at the ends of lines are dropped."]
-    elif lengths == {width - 1} and not header[-1].strip():
-        header, remarks = header[:-1], ["A separator at the end of the header is dropped."]
-    elif lengths - {width}:
-        row = next(k for k, row in enumerate(rows) if len(row) != width)
+    header, rows, remarks = drop_trailing_separators(header, rows)
+    width = len(header)
+    row = next((k for k, row in enumerate(rows) if len(row) != width), None)
+    if row is not None:
         count = len(rows[row])
         advice = "Mend that line"
         if separator == "," and count > width:
@@ -307,17 +323,121 @@ def _read_open_file(source: Any, names: Sequence[str], what: str) -> ReadTable:
     )
 
 
-def _read_excel(data: bytes, names: Sequence[str], what: str, origin: str) -> ReadTable:
-    refuse_large_workbook(data, origin)
-    return read_workbook(data, names, what, origin)
-
-
 def _read_parquet(data: bytes, names: Sequence[str], what: str, origin: str) -> ReadTable:
     return from_frame(read_parquet(data, origin), names, what, origin)
 
 
 #: Newer workbooks are zip archives, which `infer_file_kind` tells apart.
-EXCEL = TableFormat("Excel", (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), (b"\xd0\xcf\x11\xe0",), _read_excel)
+EXCEL = TableFormat("Excel", (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), (b"\xd0\xcf\x11\xe0",), read_workbook)
 PARQUET = TableFormat("Parquet", (".parquet", ".pq"), (b"PAR1",), _read_parquet)
 register_format(EXCEL)
 register_format(PARQUET)
+
+# Rows in memory at once: enough for matrix products to be fast, and in a hundred columns some 50 MB.
+_AT_ONCE = 2**16
+_DAMAGE = (OSError, ValueError, NotImplementedError)  # what Arrow's errors are, too
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """One row group of a Parquet file, the smallest part that can be read on its own.
+
+    Attributes:
+        path: The file.
+        group: The number of the row group in it.
+        first: The number of its first row among all rows of all files.
+        first_in_file: The number of its first row among those of the file.
+        rows: How many rows it has.
+    """
+
+    path: str
+    group: int
+    first: int
+    first_in_file: int
+    rows: int
+
+    def read_batches(self, columns: Sequence[str]) -> Iterator[tuple[int, pd.DataFrame]]:
+        """Yield the rows of these columns in batches, each with the number of its first row in the group."""
+        reader, name, begun = import_parquet_reader(self.path), Path(self.path).name, 0
+        try:
+            with reader.ParquetFile(self.path) as file:
+                batches = file.iter_batches(_AT_ONCE, row_groups=[self.group], columns=list(columns))
+                for batch in batches:
+                    yield begun, batch.to_pandas()
+                    begun += batch.num_rows
+        except _DAMAGE as error:
+            raise FileFormatError(f"{name!r} cannot be read, or is damaged ({error}).") from error
+
+
+def list_row_groups(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], columns: Sequence[str]
+) -> list[RowGroup]:
+    """List the row groups of all files in the order of their names, reading only the files' metadata.
+
+    Args:
+        source: A folder, a pattern such as "old/*.parquet", or a list of files, which are read in its order.
+        columns: What every file must have.
+    """
+    pieces: list[RowGroup] = []
+    first = 0
+    for path in _find_files(source):
+        about = _read_file_metadata(path, columns)
+        in_file = 0
+        for group in range(about.num_row_groups):
+            rows = about.row_group(group).num_rows
+            if rows:
+                pieces.append(RowGroup(path, group, first + in_file, in_file, rows))
+            in_file += rows
+        first += in_file
+    return pieces
+
+
+def group_into_tasks(pieces: Sequence[RowGroup], rows: int) -> list[tuple[RowGroup, ...]]:
+    """Group neighbouring row groups into tasks of about `rows` rows; a larger group is a task of its own."""
+    tasks: list[list[RowGroup]] = []
+    held = 0
+    for piece in pieces:
+        if not tasks or held + piece.rows > rows:
+            tasks.append([])
+            held = 0
+        tasks[-1].append(piece)
+        held += piece.rows
+    return [tuple(task) for task in tasks]
+
+
+def _find_files(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
+    if isinstance(source, str | os.PathLike):
+        given = os.fsdecode(source)
+        if Path(given).is_dir():
+            found = [str(path) for path in Path(given).rglob("*") if path.suffix in PARQUET.endings]
+        else:
+            every = glob(given, recursive=True)  # noqa: PTH207 (Path.glob takes no pattern that begins at the root)
+            found = [path for path in every if Path(path).is_file()]
+        found.sort()
+    else:
+        given, found = format_value(source), [os.fsdecode(path) for path in source]
+    if not found:
+        raise InputError(
+            f"Old data must be a folder of Parquet files, a pattern such as 'old/*.parquet' or a list of files; "
+            f"there are none in {given!r}."
+        )
+    return found
+
+
+def _read_file_metadata(path: str, columns: Sequence[str]) -> Any:
+    """Read the metadata of a Parquet file; an error if the file is another or lacks a column."""
+    name, reader = Path(path).name, import_parquet_reader(path)
+    try:
+        about = reader.read_metadata(path)
+    except _DAMAGE as error:
+        raise FileFormatError(f"{name!r} is not a Parquet file that can be read, or is damaged ({error}).") from error
+    there = list(about.schema.to_arrow_schema().names)
+    lacking = [column for column in columns if column not in there]
+    if lacking:
+        raise InputError(
+            f"Every file must have the columns {format_list(columns)}, by these names; {name!r} has no "
+            f"{format_list(lacking)} "
+            f"(there are {format_list(map(format_value, there))}). Rename its columns, or name the response "
+            "with target=."
+        )
+    return about

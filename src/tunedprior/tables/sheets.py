@@ -12,11 +12,10 @@ import pandas as pd
 from tunedprior.checks import format_list
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.tables.cells import is_unmeasured
-from tunedprior.tables.content import ReadTable, convert_sheet_commas
-from tunedprior.tables.dialect import build_table, find_header_row
+from tunedprior.tables.content import ReadTable, build_table, convert_sheet_commas, find_header_row
+from tunedprior.tables.formats import MOST_TEXT, refuse_large, refuse_many_cells
 from tunedprior.tables.names import match_columns
-from tunedprior.tables.packed import MOST_TEXT, refuse_large, refuse_many_cells
-from tunedprior.tables.workbooks import MergedRange, find_broken_cells, find_merged_cells, find_percentage_cells
+from tunedprior.tables.workbooks import MergedRange, SheetDetails, find_sheet_details, refuse_large_workbook
 
 # Bytes and entries of what a Parquet file says of itself.
 _MOST_OF_FOOTER = 2**24
@@ -27,6 +26,7 @@ _INSTALL = 'pip install "tunedprior[files]"'
 
 def read_workbook(data: bytes, names: Sequence[str], what: str, origin: str) -> ReadTable:
     """Read the sheet of a workbook that has the most expected columns (the first of several such sheets)."""
+    refuse_large_workbook(data, origin)
     try:
         from python_calamine import CalamineWorkbook
     except ImportError as error:
@@ -43,9 +43,9 @@ def read_workbook(data: bytes, names: Sequence[str], what: str, origin: str) -> 
         raise FileFormatError(
             f"{origin!r} is not an Excel file that can be read, or is protected or damaged ({error}). Save it again."
         ) from error
-    broken, percentages = find_broken_cells(data), find_percentage_cells(data)
-    for name, cells in broken.items():
-        for (row, column), text in cells.items():
+    details = find_sheet_details(data)
+    for name, found in details.items():
+        for (row, column), text in found.broken.items():
             if name in sheets and row < len(sheets[name]) and column < len(sheets[name][row]):
                 sheets[name][row][column] = text
     tables = {name: _drop_blank_rows(rows) for name, rows in sheets.items()}
@@ -54,16 +54,15 @@ def read_workbook(data: bytes, names: Sequence[str], what: str, origin: str) -> 
         raise InputError(f"{what} must be a table; {origin!r} is empty. A row with the columns' names comes first.")
     places = {name: find_header_row(rows, names) for name, (rows, _) in tables.items()}
     best = max(tables, key=lambda name: len(match_columns(tables[name][0][places[name]], names)))
-    (rows, labels), place = tables[best], places[best]
+    (rows, labels), place, known = tables[best], places[best], details.get(best, SheetDetails())
     others = [name for name, (cells, _) in tables.items() if name != best and len(cells) > 1]
     remarks = [_describe_unread_sheets(best, others)] if others else []
     unread = {name: _find_filled_columns(tables[name][0][places[name] :], names) for name in others}
     if place:
         remarks.append(f"Rows before the header (row {labels[place]}) are skipped.")
-    filled = _fill_merged(rows, labels, place, find_merged_cells(data).get(best, ()), origin)
+    filled = _fill_merged(rows, labels, place, known.merged, origin)
     remarks += _describe_merged(filled, rows[place])
-    shown = percentages.get(best, frozenset())
-    shown |= {cell for cell, first in filled.items() if first in shown}
+    shown = known.percentages | {cell for cell, first in filled.items() if first in known.percentages}
     after = slice(place + 1, None)
     read = build_table(
         rows[place], rows[after], labels[after], unit="row", names=names, what=what, origin=origin, remarks=remarks

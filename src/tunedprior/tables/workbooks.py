@@ -13,8 +13,8 @@ returns nothing within 60 s and 8 GiB (`python -m benchmarks libraries --only wo
 import re
 import struct
 import zipfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from html import unescape
 from io import BytesIO
 from posixpath import join, normpath
@@ -22,7 +22,7 @@ from typing import Any
 from xml.parsers import expat
 
 from tunedprior.errors import FileFormatError, TunedPriorError
-from tunedprior.tables.packed import DAMAGE, MOST_BYTES, MOST_TEXT, refuse_large, refuse_many_cells
+from tunedprior.tables.formats import DAMAGE, MOST_BYTES, MOST_TEXT, refuse_large, refuse_many_cells
 
 _ATTRIBUTE = re.compile(r"""([\w:]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _SHEET = re.compile(r"<(?:\w+:)?sheet\s([^>]*?)/?>")
@@ -50,45 +50,38 @@ class MergedRange:
     last_column: int
 
 
-def find_broken_cells(data: bytes) -> dict[str, dict[tuple[int, int], str]]:
-    """Find errors and formulas without a cached value in an .xlsx file, by sheet, row and column from 0.
+@dataclass(frozen=True)
+class SheetDetails:
+    """What a reader of workbooks does not return of a sheet; rows and columns count from 0.
+
+    Attributes:
+        broken: The text of errors and of formulas without a cached value, by row and column.
+        percentages: The cells whose number format shows per cent.
+        merged: The ranges of merged cells.
+    """
+
+    broken: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    percentages: frozenset[tuple[int, int]] = frozenset()
+    merged: tuple[MergedRange, ...] = ()
+
+
+def find_sheet_details(data: bytes) -> dict[str, SheetDetails]:
+    """Find the broken, percentage and merged cells of an .xlsx file, by sheet.
 
     Other kinds of files have none, as far as can be told.
     """
     try:
         with zipfile.ZipFile(BytesIO(data)) as packed:
-            return {
-                name: _parse_broken_cells(_read_part(packed, path)) for name, path in _list_sheet_parts(packed).items()
-            }
+            styles = _find_percentage_styles(packed)
+            return {name: _parse_sheet(packed.read(path), styles) for name, path in _list_sheet_parts(packed).items()}
     except (zipfile.BadZipFile, KeyError, ValueError, OSError):  # old Excel, OpenDocument, binary workbooks
         return {}
 
 
-def find_percentage_cells(data: bytes) -> dict[str, frozenset[tuple[int, int]]]:
-    """Find the cells of an .xlsx file whose number format shows per cent, by sheet."""
-    try:
-        with zipfile.ZipFile(BytesIO(data)) as packed:
-            styles = _find_percentage_styles(_read_part(packed, "xl/styles.xml"))
-            if not styles:
-                return {}
-            return {
-                name: _find_styled_cells(_read_part(packed, path), styles)
-                for name, path in _list_sheet_parts(packed).items()
-            }
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError):
-        return {}
-
-
-def find_merged_cells(data: bytes) -> dict[str, tuple[MergedRange, ...]]:
-    """Find the merged cells of an .xlsx file, by sheet."""
-    try:
-        with zipfile.ZipFile(BytesIO(data)) as packed:
-            return {
-                name: tuple(_parse_merged_ranges(_read_part(packed, path)))
-                for name, path in _list_sheet_parts(packed).items()
-            }
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError):
-        return {}
+def _parse_sheet(part: bytes, styles: frozenset[str]) -> SheetDetails:
+    sheet = part.decode()
+    percentages = _find_styled_cells(sheet, styles) if styles else frozenset()
+    return SheetDetails(_parse_broken_cells(sheet), percentages, tuple(_parse_merged_ranges(sheet)))
 
 
 def _parse_merged_ranges(sheet: str) -> Iterator[MergedRange]:
@@ -99,8 +92,11 @@ def _parse_merged_ranges(sheet: str) -> Iterator[MergedRange]:
             yield MergedRange(*_parse_cell_place(one), *_parse_cell_place(other))
 
 
-def _find_percentage_styles(text: str) -> frozenset[str]:
+def _find_percentage_styles(packed: zipfile.ZipFile) -> frozenset[str]:
     """The numbers of the styles that show per cent."""
+    if "xl/styles.xml" not in packed.namelist():
+        return frozenset()
+    text = packed.read("xl/styles.xml").decode()
     formats = map(_parse_attributes, _FORMATS.findall(text))
     codes = {one["numFmtId"]: one.get("formatCode", "") for one in formats}
     percent = _PERCENT | {number for number, code in codes.items() if "%" in _NOT_SHOWN_SO.sub("", code)}
@@ -119,25 +115,16 @@ def _find_styled_cells(sheet: str, styles: frozenset[str]) -> frozenset[tuple[in
 
 
 def _parse_cell_place(place: re.Match[str]) -> tuple[int, int]:
-    column = 0
-    for letter in place[1]:
-        column = 26 * column + ord(letter) - ord("A") + 1
-    return int(place[2]) - 1, column - 1
+    return int(place[2]) - 1, _parse_column(place[1].encode())
 
 
 def _list_sheet_parts(packed: zipfile.ZipFile) -> dict[str, str]:
     """For each sheet by name, the path of its XML file within the .xlsx archive."""
-    relations = map(_parse_attributes, _RELATION.findall(_read_part(packed, "xl/_rels/workbook.xml.rels")))
+    relations = map(_parse_attributes, _RELATION.findall(packed.read("xl/_rels/workbook.xml.rels").decode()))
     places = {one["Id"]: one["Target"] for one in relations}
-    sheets = map(_parse_attributes, _SHEET.findall(_read_part(packed, "xl/workbook.xml")))
+    sheets = map(_parse_attributes, _SHEET.findall(packed.read("xl/workbook.xml").decode()))
     found = {one["name"]: places[one["id"]] for one in sheets if one.get("id") in places}
     return {name: normpath(join("/xl", path)).lstrip("/") for name, path in found.items()}
-
-
-def _read_part(packed: zipfile.ZipFile, path: str) -> str:
-    if packed.getinfo(path).file_size > MOST_BYTES:
-        raise ValueError(path)
-    return packed.read(path).decode()
 
 
 def _parse_attributes(text: str) -> dict[str, str]:

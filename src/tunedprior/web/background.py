@@ -7,14 +7,16 @@ queue. Requests for the same thing share one answer.
 import atexit
 import sys
 import traceback
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from importlib.util import find_spec
-from threading import Condition, RLock, Thread
-from typing import Any, TypeVar
+from threading import Condition, Thread
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,13 +29,12 @@ from tunedprior.report import report_html
 from tunedprior.suggestion.prediction import DEVIATIONS
 from tunedprior.suggestion.recommendation import Recommendation
 from tunedprior.web import idempotency
-from tunedprior.web.complaints import BusyError, NotFoundError
+from tunedprior.web.entries import BusyError, NotFoundError
 from tunedprior.web.shared import compute_version
 
 # Seconds to wait for another server that thinks about the same form, and for what is being worked on at the end.
 _MOST_SECONDS = 120.0
 _ELSEWHERE = "This was asked for elsewhere, and nothing came of it. Ask again."
-Found = TypeVar("Found")
 #: So many suggestions may be asked for at once.
 MOST = 24
 #: So many reports and reasons may wait to be worked out, and so many requests may wait for them.
@@ -78,17 +79,69 @@ class SuggestionRequest:
         return bool(self.trials or self.refusal)
 
 
-@dataclass
-class _WorkerState:
-    asked: dict[str, SuggestionRequest] = field(default_factory=dict)
-    waiting: deque[tuple[str, int]] = field(default_factory=deque)
-    wanted: str = ""
-    summary: ModelSummary | None = None
-    expected: dict[int, tuple[ResponseInterval, ...]] = field(default_factory=dict)
-    is_ending: bool = False
+class _BackgroundWorker(ABC):
+    """A thread with its own optimiser, which begins with the first thing there is to do.
+
+    Args:
+        open_campaign: Opens the campaign.
+        name: The name of the thread.
+    """
+
+    def __init__(self, open_campaign: Callable[[], Optimizer], name: str) -> None:
+        self._open_campaign, self._name = open_campaign, name
+        self._news, self._is_ending = Condition(), False
+        self._thread: Thread | None = None
+
+    @cached_property
+    def _optimizer(self) -> Optimizer:
+        """The optimiser, which only the thread uses."""
+        return self._open_campaign()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait at most `seconds`; return whether all work is done."""
+        with self._news:
+            return self._news.wait_for(self._is_idle, seconds)
+
+    @abstractmethod
+    def _is_idle(self) -> bool:
+        """Whether nothing waits and nothing is being worked on."""
+
+    @abstractmethod
+    def _take_work(self) -> Callable[[], None] | None:
+        """What is to be done next; None if nothing waits."""
+
+    def _wake(self) -> None:
+        """See that there is a thread, and that it knows there is something to do."""
+        if self._thread is None:
+            self._thread = Thread(target=self._work, name=self._name, daemon=True)
+            self._thread.start()
+            atexit.register(self._end)
+        self._news.notify_all()
+
+    def _end(self) -> None:
+        """Finish what is being worked on, and nothing else: PyTorch must not be at work when the interpreter ends."""
+        with self._news:
+            self._is_ending = True
+            self._news.notify_all()
+        if self._thread is not None:
+            self._thread.join(_MOST_SECONDS)
+
+    def _work(self) -> None:
+        while (work := self._await_work()) is not None:
+            work()
+
+    def _await_work(self) -> Callable[[], None] | None:
+        """What is to be done next, as soon as there is something; None at the end."""
+        with self._news:
+            while not self._is_ending:
+                work = self._take_work()
+                if work is not None:
+                    return work
+                self._news.wait()
+        return None
 
 
-class SuggestionWorker:
+class SuggestionWorker(_BackgroundWorker):
     """A thread with its own optimiser that makes suggestions, then model summaries.
 
     Args:
@@ -97,104 +150,67 @@ class SuggestionWorker:
     """
 
     def __init__(self, open_campaign: Callable[[], Optimizer], study: Study) -> None:
-        self._open_campaign, self._register = open_campaign, idempotency.make_register(study)
-        self._optimizer: Optimizer | None = None
-        self._busy = RLock()  # whoever uses the optimiser
-        self._news, self._state = Condition(), _WorkerState()
-        self._thread: Thread | None = None
+        super().__init__(open_campaign, "suggestions")
+        self._register = idempotency.make_register(study)
+        self._asked: dict[str, SuggestionRequest] = {}
+        self._waiting: deque[tuple[str, int]] = deque()
+        self._wanted = ""  # the version of the history that a summary is wanted of
+        self._summary: ModelSummary | None = None
+        self._expected: dict[int, tuple[ResponseInterval, ...]] = {}
 
     def ask(self, form: str, count: int) -> None:
         """Request `count` suggestions, unless this form was received before."""
         with self._news:
-            if form not in self._state.asked:
-                self._state.asked[form] = SuggestionRequest()
-                self._state.waiting.append((form, count))
+            if form not in self._asked:
+                self._asked[form] = SuggestionRequest()
+                self._waiting.append((form, count))
                 self._wake()
 
     def get_request(self, form: str) -> SuggestionRequest | None:
         """Return the state of a form's request; None for an unknown form."""
         with self._news:
-            known = self._state.asked.get(form)
+            known = self._asked.get(form)
         if known is None and idempotency.is_form_number(form):
             trials = self._register.get_outcome(form)
-            known = SuggestionRequest(trials) if trials else SuggestionRequest() if self._is_claimed(form) else None
+            if trials or self._register.is_claimed(form, idempotency.LONG_LEASE):
+                return SuggestionRequest(trials or ())
         return known
-
-    def _is_claimed(self, form: str) -> bool:
-        return self._register.is_claimed(form, idempotency.LONG_LEASE)
 
     @property
     def is_suggesting(self) -> bool:
         """Whether suggestions are being computed."""
         with self._news:
-            return not all(one.is_done for one in self._state.asked.values())
+            return not all(one.is_done for one in self._asked.values())
 
     def get_model_summary(self, history: History) -> ModelSummary | None:
         """Return the summary for this history; None while it is being computed."""
         version = compute_version(history)
         with self._news:
-            known = self._state.summary
-            if known is not None and known.version == version:
-                return known
-            if self._state.wanted != version:
-                self._state.wanted = version
+            if self._summary is not None and self._summary.version == version:
+                return self._summary
+            if self._wanted != version:
+                self._wanted = version
                 self._wake()
             return None
 
     def get_intervals(self, number: int) -> tuple[ResponseInterval, ...]:
         """Return the last prediction intervals of a suggestion; an empty tuple if there are none."""
         with self._news:
-            return self._state.expected.get(number, ())
-
-    def wait(self, seconds: float) -> bool:
-        """Wait at most `seconds`; return whether all work is done."""
-        with self._news:
-            return self._news.wait_for(self._is_idle, seconds)
+            return self._expected.get(number, ())
 
     # -- how it is done --------------------------------------------------------------------------------
 
-    def _use_optimizer(self, use: Callable[[Optimizer], Found]) -> Found:
-        """What comes of using the optimiser, when nobody else does."""
-        with self._busy:
-            if self._optimizer is None:
-                self._optimizer = self._open_campaign()
-            return use(self._optimizer)
-
     def _is_idle(self) -> bool:
-        return not self._state.wanted and all(one.is_done for one in self._state.asked.values())
+        return not self._wanted and not self.is_suggesting
 
-    def _wake(self) -> None:
-        """See that there is a thread, and that it knows there is something to do."""
-        if self._thread is None:
-            self._thread = Thread(target=self._work, name="suggestions", daemon=True)
-            self._thread.start()
-            atexit.register(self._end)
-        self._news.notify_all()
-
-    def _end(self) -> None:
-        """Finish what is being worked on, and nothing else: PyTorch must not be at work when the interpreter ends."""
-        with self._news:
-            self._state.is_ending = True
-            self._news.notify_all()
-        if self._thread is not None:
-            self._thread.join(_MOST_SECONDS)
-
-    def _work(self) -> None:
-        state = self._state
-        while True:
-            with self._news:
-                self._news.wait_for(lambda: state.is_ending or state.waiting or state.wanted)
-                if state.is_ending:
-                    return
-                asked = state.waiting.popleft() if state.waiting else None
-            if asked is not None:
-                self._suggest(*asked)
-            else:
-                self._update_summary()
+    def _take_work(self) -> Callable[[], None] | None:
+        if self._waiting:
+            return partial(self._suggest, *self._waiting.popleft())
+        return self._update_summary if self._wanted else None
 
     def _suggest(self, form: str, count: int) -> None:
         try:
-            found = self._use_optimizer(lambda optimizer: _suggest_once(optimizer, form, count))
+            found = _suggest_once(self._optimizer, self._register, form, count)
         except TunedPriorError as error:
             found = SuggestionRequest(refusal=str(error))
         except Exception as error:  # whatever it is, the thread must go on for everybody else
@@ -204,21 +220,21 @@ class SuggestionWorker:
             )
             found = SuggestionRequest(refusal=said)
         with self._news:
-            self._state.asked[form] = found
+            self._asked[form] = found
             self._news.notify_all()
 
     def _update_summary(self) -> None:
         """Work out what the models say of what is known by now."""
         try:
-            expected, summary = self._use_optimizer(_summarise_campaign)
+            expected, summary = _summarise_campaign(self._optimizer)
         except Exception:  # likewise
             traceback.print_exc(file=sys.stderr)
             with self._news:
-                expected, summary = {}, ModelSummary(self._state.wanted)
+                expected, summary = {}, ModelSummary(self._wanted)
         with self._news:
-            self._state.summary = summary
-            self._state.expected.update(expected)
-            self._state.wanted = ""  # whoever has seen more since asks again
+            self._summary = summary
+            self._expected.update(expected)
+            self._wanted = ""  # whoever has seen more since asks again
             self._news.notify_all()
 
 
@@ -231,7 +247,7 @@ class _Question:
     waiting: int = 1
 
 
-class ExplanationWorker:
+class ExplanationWorker(_BackgroundWorker):
     """A thread with its own optimiser that makes reports and reasons, one at a time.
 
     Whoever asks for what already waits gets the same answer; what is being worked on may be of a moment ago, and is not
@@ -242,10 +258,7 @@ class ExplanationWorker:
     """
 
     def __init__(self, open_campaign: Callable[[], Optimizer]) -> None:
-        self._open_campaign = open_campaign
-        self._optimizer: Optimizer | None = None
-        self._news, self._is_ending = Condition(), False
-        self._thread: Thread | None = None
+        super().__init__(open_campaign, "explaining")
         self._queue: dict[str, _Question] = {}
         self._present: _Question | None = None
         self._report: tuple[str, bytes] | None = None
@@ -264,10 +277,8 @@ class ExplanationWorker:
         """
         return self._ask(f"why {number}", lambda: draw(self._explain(number)))
 
-    def wait(self, seconds: float) -> bool:
-        """Wait at most `seconds`; return whether all requests are answered."""
-        with self._news:
-            return self._news.wait_for(lambda: not self._queue and self._present is None, seconds)
+    def _is_idle(self) -> bool:
+        return not self._queue and self._present is None
 
     def _ask(self, key: str, work: Callable[[], bytes]) -> "Future[bytes]":
         with self._news:
@@ -283,64 +294,43 @@ class ExplanationWorker:
                 there.waiting += 1
                 return there.answer
             self._queue[key] = _Question(work)
-            if self._thread is None:
-                self._thread = Thread(target=self._work, name="explaining", daemon=True)
-                self._thread.start()
-                atexit.register(self._end)
-            self._news.notify_all()
+            self._wake()
             return self._queue[key].answer
 
-    def _end(self) -> None:
+    def _take_work(self) -> Callable[[], None] | None:
+        if not self._queue:
+            return None
+        self._present = self._queue.pop(next(iter(self._queue)))
+        return partial(self._resolve, self._present)
+
+    def _resolve(self, asked: _Question) -> None:
+        try:
+            asked.answer.set_result(asked.work())
+        except Exception as error:  # whatever it is, the thread must go on for everybody else
+            if not isinstance(error, TunedPriorError):
+                traceback.print_exc(file=sys.stderr)
+            asked.answer.set_exception(error)
         with self._news:
-            self._is_ending = True
+            self._present = None
             self._news.notify_all()
-        if self._thread is not None:
-            self._thread.join(_MOST_SECONDS)
-
-    def _work(self) -> None:
-        while True:
-            with self._news:
-                self._news.wait_for(lambda: self._is_ending or self._queue)
-                if self._is_ending:
-                    return
-                self._present = self._queue.pop(next(iter(self._queue)))
-                asked = self._present
-            try:
-                found = asked.work()
-            except Exception as error:  # whatever it is, the thread must go on for everybody else
-                if not isinstance(error, TunedPriorError):
-                    traceback.print_exc(file=sys.stderr)
-                asked.answer.set_exception(error)
-            else:
-                asked.answer.set_result(found)
-            with self._news:
-                self._present = None
-                self._news.notify_all()
-
-    def _open_optimizer(self) -> Optimizer:
-        if self._optimizer is None:
-            self._optimizer = self._open_campaign()
-        return self._optimizer
 
     def _render_report(self) -> bytes:
         if not can_render_report():
             raise NotFoundError("Nothing is installed that draws reports.")
-        optimizer = self._open_optimizer()
-        version = compute_version(optimizer.trials)
+        version = compute_version(self._optimizer.trials)
         if self._report is None or self._report[0] != version:
-            self._report = version, report_html(optimizer).encode()
+            self._report = version, report_html(self._optimizer).encode()
         return self._report[1]
 
     def _explain(self, number: int) -> list[str]:
-        optimizer = self._open_optimizer()
-        history = optimizer.trials
+        history = self._optimizer.trials
         if all(one.id != number for one in history.pending):
             return []
         version = compute_version(history)
         if self._reasons[0] != version:
             self._reasons = version, {}
         if number not in self._reasons[1]:
-            self._reasons[1][number] = list(optimizer.explain(number).sentences)
+            self._reasons[1][number] = list(self._optimizer.explain(number).sentences)
         return self._reasons[1][number]
 
 
@@ -349,16 +339,13 @@ def can_render_report() -> bool:
     return find_spec("plotly") is not None
 
 
-def _suggest_once(optimizer: Optimizer, form: str, count: int) -> SuggestionRequest:
-    study = optimizer.study
-    assert study is not None  # only campaigns in a database are served
-    register = idempotency.make_register(study)
-    with idempotency.acquire_claim(register, form, idempotency.LONG_LEASE, _MOST_SECONDS) as turn:
-        if turn is None:
+def _suggest_once(optimizer: Optimizer, register: idempotency.FormRegister, form: str, count: int) -> SuggestionRequest:
+    with idempotency.acquire_claim(register, form, idempotency.LONG_LEASE, _MOST_SECONDS) as settle:
+        if settle is None:
             trials = register.get_outcome(form)
             return SuggestionRequest(trials or (), "" if trials else _ELSEWHERE)
         numbers = tuple(one.trial for one in optimizer.ask(count))
-        turn.settle(numbers)
+        settle(numbers)
         return SuggestionRequest(numbers)
 
 

@@ -1,17 +1,20 @@
-"""The form for a run and its result: its fields, what was typed into them, and the name of the person.
+"""What people type: the form for a run and its result, numbers, their name, and the errors that say what is wrong.
 
-The name is kept in a cookie, so that it is typed once.
+A number has a decimal point or a decimal comma; a number that may mean two things is refused. The name of the person is
+kept in a cookie, so that it is typed once.
 """
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isnan
 from urllib.parse import quote, unquote
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tunedprior.errors import InputError
+from tunedprior.checks import format_value
+from tunedprior.errors import InputError, StorageError
 from tunedprior.goals.goal import format_goal
 from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import Objective
@@ -19,7 +22,120 @@ from tunedprior.history.cells import parse_label
 from tunedprior.history.trials import Trial, is_same_setting, recognise_setting
 from tunedprior.space.parameters import Categorical, Numeric, Parameter
 from tunedprior.space.search_space import Setting, Space
-from tunedprior.web.complaints import InvalidFormError, format_short, parse_count, parse_number
+from tunedprior.tables.cells import parse_ambiguous_number
+
+
+class RequestError(InputError):
+    """A rejected request; the message says why and what to do."""
+
+    status = 422
+
+
+class InvalidFormError(RequestError):
+    """A form with wrong fields.
+
+    Attributes:
+        fields: What is wrong with each field, by its name in the form.
+    """
+
+    def __init__(self, fields: Mapping[str, str]) -> None:
+        several = f"{len(fields)} entries need" if len(fields) > 1 else "One entry needs"
+        super().__init__(f"{several} another look. Nothing was recorded yet, and what you typed is still here.")
+        self.fields = dict(fields)
+
+
+class NotFoundError(RequestError):
+    """A page or trial that does not exist."""
+
+    status = 404
+
+
+class FormConflictError(RequestError):
+    """A change that another person has already made differently.
+
+    Attributes:
+        trial: The trial as it is now.
+    """
+
+    status = 409
+
+    def __init__(self, message: str, trial: Trial | None = None) -> None:
+        super().__init__(message)
+        self.trial = trial
+
+
+class BusyError(RequestError):
+    """Too many requests are waiting.
+
+    Attributes:
+        retry_after: Seconds after which to try again.
+    """
+
+    status = 503
+    retry_after = 10
+
+
+class ForeignFormError(RequestError):
+    """A form that this page did not send to this browser."""
+
+    status = 403
+
+
+def get_http_status(error: InputError | StorageError) -> int:
+    """Return the HTTP status for an error."""
+    if isinstance(error, StorageError):
+        return BusyError.status
+    return error.status if isinstance(error, RequestError) else RequestError.status
+
+
+_NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_GROUPED = re.compile(r"[+-]?\d{1,3}(?:[., '’\u00a0\u2009\u202f]\d{3})+(?:[.,]\d*)?", re.ASCII)
+
+
+def parse_number(text: str) -> float:
+    """Parse a number as people type it; the `InputError` says how to write it.
+
+    >>> parse_number(" 3,5 "), parse_number("−2.5e-3")
+    (3.5, -0.0025)
+    """
+    plain = text.strip().replace("−", "-")
+    either = parse_ambiguous_number(plain)
+    if either is not None:
+        point, whole = either
+        raise InputError(f"{plain} may be {point} or {whole}. Write one of these.")
+    if _NUMBER.fullmatch(plain):
+        number = float(plain.replace(",", "."))
+        if abs(number) == float("inf"):
+            raise InputError(f"{format_value(plain)} is too large for a number.")
+        return number
+    if _GROUPED.fullmatch(plain):
+        raise InputError(f"{plain} has a separator for thousands. Write it without, such as 1234.5.")
+    raise InputError(f"{format_value(plain)} is no number. Write digits, such as 12.5 or 12,5.")
+
+
+def parse_count(text: str, most: int) -> int | None:
+    """Parse a whole number from 0 to `most`; None for any other text.
+
+    >>> parse_count("12", 99), parse_count("9" * 5000, 99), parse_count("-1", 99)
+    (12, None, None)
+    """
+    is_one = text.isdecimal() and len(text) <= len(str(most))
+    return int(text) if is_one and int(text) <= most else None
+
+
+def format_short(value: object) -> str:
+    """Format a value with at most six significant digits.
+
+    >>> format_short(0.30000000000000004), format_short(1234567.0), format_short(None)
+    ('0.3', '1234567', 'none')
+    """
+    if value is None:
+        return "none"
+    if isinstance(value, float):
+        text = f"{value:.6g}"
+        return f"{value:.0f}" if "e+" in text and abs(value) < 1e9 else text
+    return str(value)
+
 
 #: What a form's buttons mean.
 WORKED, FAILED = "worked", "failed"
@@ -55,6 +171,11 @@ class Field:
     text: str = ""
     choices: tuple[Choice, ...] = ()
     wrong: str = ""
+
+
+def fill_field(field: Field, typed: Mapping[str, str] | None, wrong: Mapping[str, str] | None) -> Field:
+    """Return the field with what was typed into it, if anything was, and with what is wrong with that."""
+    return replace(field, text=(typed or {}).get(field.name, field.text), wrong=(wrong or {}).get(field.name, ""))
 
 
 @dataclass(frozen=True)
@@ -99,42 +220,34 @@ class ResultForm:
         self, setting: Setting | None, typed: Mapping[str, str] | None = None, wrong: Mapping[str, str] | None = None
     ) -> list[Field]:
         """Build the fields for the setting, filled with `setting` or with what was typed."""
-        found = []
-        for position, one in enumerate(self.space.parameters):
-            name = f"p{position}"
-            text = "" if setting is None else _format_parameter(one, setting[one.name])
-            found.append(
-                Field(
-                    name,
-                    one.name,
-                    format_hint(one),
-                    _get_content(name, text, typed),
-                    _list_choices(one),
-                    _get_error(name, wrong),
-                )
+        fields = (
+            Field(
+                f"p{position}",
+                one.name,
+                format_hint(one),
+                "" if setting is None else _format_parameter(one, setting[one.name]),
+                _list_choices(one),
             )
-        return found
+            for position, one in enumerate(self.space.parameters)
+        )
+        return [fill_field(one, typed, wrong) for one in fields]
 
     def build_response_fields(
         self, trial: Trial | None, typed: Mapping[str, str] | None = None, wrong: Mapping[str, str] | None = None
     ) -> list[Field]:
         """Build the fields for the responses, filled with a trial's values or with what was typed."""
-        found = []
-        for position, one in enumerate(self.goals.responses):
-            name = f"r{position}"
-            text = "" if trial is None else format_exact_response(one, one.get_value(trial))
-            choices = (Choice("", "not measured"), Choice(_PASS, _PASS), Choice(_FAIL, _FAIL)) if one.labels else ()
-            found.append(
-                Field(
-                    name,
-                    one.name,
-                    self._describe_goal(one),
-                    _get_content(name, text, typed),
-                    choices,
-                    _get_error(name, wrong),
-                )
+        verdicts = (Choice("", "not measured"), Choice(_PASS, _PASS), Choice(_FAIL, _FAIL))
+        fields = (
+            Field(
+                f"r{position}",
+                one.name,
+                self._describe_goal(one),
+                "" if trial is None else format_exact_response(one, one.get_value(trial)),
+                verdicts if one.labels else (),
             )
-        return found
+            for position, one in enumerate(self.goals.responses)
+        )
+        return [fill_field(one, typed, wrong) for one in fields]
 
     def parse_entry(self, typed: Mapping[str, str], shown: Setting | None = None) -> Entry:
         """Parse a form; an `InvalidFormError` names every wrong field.
@@ -209,22 +322,13 @@ def _format_parameter(parameter: Parameter, value: object) -> str:
 
 
 def _list_choices(parameter: Parameter) -> tuple[Choice, ...]:
-    if isinstance(parameter, Numeric):
-        return ()
-    return tuple(Choice(str(position), format_short(one)) for position, one in enumerate(parameter.choices))
+    choices = parameter.choices if isinstance(parameter, Categorical) else ()
+    return tuple(Choice(str(position), format_short(one)) for position, one in enumerate(choices))
 
 
 def clean_line(text: str) -> str:
     """Remove characters that are not allowed in a line or in some databases."""
     return "".join(letter if letter.isprintable() else " " for letter in text).strip()
-
-
-def _get_content(name: str, text: str, typed: Mapping[str, str] | None) -> str:
-    return text if typed is None else typed.get(name, text)
-
-
-def _get_error(name: str, wrong: Mapping[str, str] | None) -> str:
-    return "" if wrong is None else wrong.get(name, "")
 
 
 def _parse_parameter(parameter: Parameter, text: str, shown: Setting | None) -> object:

@@ -5,20 +5,17 @@ import hashlib
 import hmac
 import ipaddress
 import socket
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from http import cookies
 from secrets import token_urlsafe
-from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-from tunedprior.web.complaints import parse_count
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+from tunedprior.web.entries import parse_count
 
 #: The cookie that a form's hidden field must agree with.
 FORM_COOKIE = "tunedprior-form"
@@ -117,7 +114,7 @@ class Guard:
         refusal: Draws the page for a status and a message, and with which field for the token.
     """
 
-    def __init__(self, application: Application, policy: AccessPolicy, refusal: Callable[[int, str, str], str]) -> None:
+    def __init__(self, application: ASGIApp, policy: AccessPolicy, refusal: Callable[[int, str, str], str]) -> None:
         self._application, self._policy, self._refusal = application, policy, refusal
         self._guessed = 0
 
@@ -125,47 +122,88 @@ class Guard:
         """Answer one request."""
         if scope["type"] != "http":
             return await self._application(scope, receive, send)
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        kept = _parse_cookies(headers)
-        pass_name = f"tunedprior-pass-{scope['server'][1] if scope.get('server') else 0}"
-        key = kept.get(FORM_COOKIE, "")
-        new_key = len(key) < 16
-        key = token_urlsafe(24) if new_key else key
-        scope[FORM_KEY], scope[KEY_CAME_BACK] = key, not new_key
-        fresh = {FORM_COOKIE: (key, "Lax")} if new_key else {}
-        sending = _ReplySender(send, fresh)
-        wrong = self._find_refusal(scope, headers)
-        if wrong is not None:
-            return await sending.send_page(wrong[0], self._refusal(*wrong, NO_FIELD))
-        if self._policy.token is not None and not scope["path"].startswith(_FOR_ALL):
-            query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
-            if "token" in query:
-                return await self._check_token(scope, query, pass_name, sending)
-            if not hmac.compare_digest(kept.get(pass_name, "").encode(), self._policy.pass_cookie.encode()):
-                return await sending.send_page(401, self._render_token_page(scope["method"] == "POST"))
-        return await self._application(scope, receive, sending)
+        request = Request(scope)
+        key = request.cookies.get(FORM_COOKIE, "")
+        scope[KEY_CAME_BACK] = len(key) >= 16
+        scope[FORM_KEY] = key if scope[KEY_CAME_BACK] else token_urlsafe(24)
 
-    def _render_token_page(self, has_form: bool) -> str:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+                if not scope[KEY_CAME_BACK]:
+                    headers.append("set-cookie", _format_cookie(FORM_COOKIE, scope[FORM_KEY], "Lax"))
+            await send(message)
+
+        reply = await self._refuse(request) or self._application
+        return await reply(scope, receive, send_with_headers)
+
+    async def _refuse(self, request: Request) -> HTMLResponse | None:
+        """The reply to a request that the application is not to answer."""
+        wrong = self._find_refusal(request)
+        if wrong is not None:
+            return self._draw_page(*wrong)
+        path = str(request.scope["path"])
+        if self._policy.token is None or path.startswith(_FOR_ALL):
+            return None
+        query = dict(parse_qsl(request.scope["query_string"].decode("latin-1")))
+        port = request.scope["server"][1] if request.scope.get("server") else 0
+        pass_name, pass_value = f"tunedprior-pass-{port}", self._policy.pass_cookie
+        if "token" not in query:
+            may_enter = hmac.compare_digest(request.cookies.get(pass_name, "").encode(), pass_value.encode())
+            return None if may_enter else self._draw_token_page(request.method == "POST")
+        wrong_token = await self._check_token(query.pop("token"))
+        if wrong_token is not None:
+            return wrong_token
+        # Lead on to the same page without the token: addresses are kept, and shown to others. A cookie for this site
+        # alone is not sent along when another site's link led here, nor by a redirection then.
+        page = self._draw_page(200, "Thank you. The page opens in a moment.")
+        address = "/" + quote(path.lstrip("/\\")) + (f"?{urlencode(query)}" if query else "")
+        page.headers["refresh"] = f"0; url={address}"
+        page.headers["set-cookie"] = _format_cookie(pass_name, pass_value, "Strict")
+        return page
+
+    def _draw_page(self, status: int, message: str, field: str = NO_FIELD) -> HTMLResponse:
+        return HTMLResponse(self._refusal(status, message, field), status)
+
+    def _draw_token_page(self, has_form: bool) -> HTMLResponse:
         """The page for a browser that has shown no token; what is in a form is not lost by that."""
         said = "This page takes a token: the one that was printed when it was started."
         if not has_form:
-            return self._refusal(401, said, FIELD)
+            return self._draw_page(401, said, FIELD)
         said += (
             " Nothing was recorded yet. Enter the token, which opens another tab. Then come back to this one and "
             "reload it: the form is sent again as it was typed."
         )
-        return self._refusal(401, said, FIELD_FOR_TAB)
+        return self._draw_page(401, said, FIELD_FOR_TAB)
 
-    def _find_refusal(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str] | None:
+    async def _check_token(self, given: str) -> HTMLResponse | None:
+        """The reply to a wrong token, after a pause; None for the right one."""
+        if self._guessed >= _GUESSES:  # before it is compared: a right guess must not be faster than a wrong one
+            page = self._draw_page(429, "Too many wrong tokens. Try again in a moment.", FIELD)
+            page.headers["retry-after"] = f"{max(1, round(_PAUSE))}"
+            return page
+        if hmac.compare_digest(given.encode(), (self._policy.token or "").encode()):
+            return None
+        self._guessed += 1
+        try:
+            await asyncio.sleep(_PAUSE)
+        finally:
+            self._guessed -= 1
+        return self._draw_page(401, "That is not the token of this page.", FIELD)
+
+    def _find_refusal(self, request: Request) -> tuple[int, str] | None:
         """Why a request is not for us, whoever sends it."""
+        headers = request.headers
         host = headers.get("host", "")
         if not self._policy.is_host_allowed(host):
             return 421, "This page is not known by that name. Open it by the address that was printed."
-        if len(scope["path"]) > _LONGEST_ADDRESS:
+        if len(request.scope["path"]) > _LONGEST_ADDRESS:
             return 414, "No page of ours has an address as long as that. Open it by the links on the page."
-        if scope["method"] in ("GET", "HEAD"):
+        if request.method in ("GET", "HEAD"):
             return None if _is_visit(headers) else (403, "Another page asked for this, and it is for people to open.")
-        if scope["method"] != "POST":
+        if request.method != "POST":
             return 405, "This page is for reading, and for sending its own forms."
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
         if site not in ("same-origin", "none") or (origin is not None and _parse_origin_host(origin) != host.lower()):
@@ -175,71 +213,16 @@ class Guard:
             return 413, f"A form has {_LONGEST_FORM:,} bytes at most. Shorten the note. Nothing was recorded."
         return None
 
-    async def _check_token(self, scope: Scope, query: dict[str, str], pass_name: str, sending: "_ReplySender") -> None:
-        """Take the token, and lead on to the same page without it: addresses are kept, and shown to others."""
-        given = query.pop("token")
-        if self._guessed >= _GUESSES:  # before it is compared: a right guess must not be faster than a wrong one
-            sending.more["retry-after"] = f"{max(1, round(_PAUSE))}"
-            return await sending.send_page(
-                429, self._refusal(429, "Too many wrong tokens. Try again in a moment.", FIELD)
-            )
-        if not hmac.compare_digest(given.encode(), (self._policy.token or "").encode()):
-            self._guessed += 1
-            try:
-                await asyncio.sleep(_PAUSE)
-            finally:
-                self._guessed -= 1
-            return await sending.send_page(401, self._refusal(401, "That is not the token of this page.", FIELD))
-        # A cookie for this site alone is not sent along when another site's link led here, nor by a redirection then.
-        sending.fresh[pass_name] = (self._policy.pass_cookie, "Strict")
-        path = "/" + str(scope["path"]).lstrip("/\\") + (f"?{urlencode(query)}" if query else "")
-        sending.more["refresh"] = f"0; url={path}"
-        return await sending.send_page(200, self._refusal(200, "Thank you. The page opens in a moment.", NO_FIELD))
 
-
-class _ReplySender:
-    """Adds what every reply has, and the cookies that are new."""
-
-    def __init__(self, send: Send, fresh: dict[str, tuple[str, str]]) -> None:
-        self._send, self.fresh = send, fresh
-        self.more: dict[str, str] = {}
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            own = {name.decode("latin-1") for name, _ in message.get("headers", [])}
-            added = {name: value for name, value in {**_HEADERS, **self.more}.items() if name not in own}
-            lines = [(name.encode(), value.encode("latin-1", "replace")) for name, value in added.items()]
-            for name, (value, site) in self.fresh.items():
-                lines.append((b"set-cookie", _format_cookie(name, value, site)))
-            message["headers"] = [*message.get("headers", []), *lines]
-        await self._send(message)
-
-    async def send_page(self, status: int, text: str) -> None:
-        """Send a whole page."""
-        body = text.encode()
-        headers = [(b"content-type", b"text/html; charset=utf-8"), (b"content-length", str(len(body)).encode())]
-        await self({"type": "http.response.start", "status": status, "headers": headers})
-        await self({"type": "http.response.body", "body": body})
-
-
-def _is_visit(headers: Mapping[str, str]) -> bool:
+def _is_visit(headers: Headers) -> bool:
     """Return whether a request opens the page or comes from it; other sites may neither embed nor fetch it."""
     if headers.get("sec-fetch-site", "none") in ("same-origin", "none"):
         return True
     return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest", "document") == "document"
 
 
-def _format_cookie(name: str, value: str, site: str) -> bytes:
-    return f"{name}={value}; Path=/; HttpOnly; SameSite={site}; Max-Age={_YEAR}".encode()
-
-
-def _parse_cookies(headers: Mapping[str, str]) -> dict[str, str]:
-    jar: cookies.SimpleCookie = cookies.SimpleCookie()
-    try:
-        jar.load(headers.get("cookie", ""))
-    except cookies.CookieError:
-        return {}
-    return {name: one.value for name, one in jar.items()}
+def _format_cookie(name: str, value: str, site: str) -> str:
+    return f"{name}={value}; Path=/; HttpOnly; SameSite={site}; Max-Age={_YEAR}"
 
 
 def _parse_origin_host(origin: str) -> str:

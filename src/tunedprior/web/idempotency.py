@@ -10,17 +10,19 @@ Storages that are no SQLAlchemy database (Optuna's journal files, studies in mem
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from functools import partial
 from secrets import token_hex
 from threading import Lock
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import sqlalchemy as sa
 from optuna.study import Study
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
+from tunedprior.errors import TunedPriorError
 from tunedprior.storage.databases import get_engine, get_storage_id, get_study_attributes, set_study_attribute
 
 #: Seconds after which nobody is at work on a result any more, and on suggestions: its server was ended.
@@ -53,100 +55,6 @@ def is_form_number(number: str) -> bool:
     return len(number) == _LETTERS and all(letter in "0123456789abcdef" for letter in number)
 
 
-@runtime_checkable
-class FormRegister(Protocol):
-    """The forms that are being processed, and the outcomes of those that were."""
-
-    def claim(self, form: str, owner: str, lease: float) -> bool:
-        """Claim a form for an owner; return False if it was processed or another owner has a valid claim."""
-        ...
-
-    def release(self, form: str, owner: str) -> None:
-        """Delete an owner's claim, so that the form may be sent again."""
-        ...
-
-    def settle(self, form: str, owner: str, trials: Sequence[int]) -> None:
-        """Replace an owner's claim by the trials that the form led to."""
-        ...
-
-    def get_outcome(self, form: str) -> tuple[int, ...] | None:
-        """Return the trials that a form led to; None if it was not processed."""
-        ...
-
-    def is_claimed(self, form: str, lease: float) -> bool:
-        """Return whether a form has a claim younger than `lease` seconds."""
-        ...
-
-
-def make_register(study: Study) -> FormRegister:
-    """Return the register of a study: a table of its database, or one in this process for other storages."""
-    engine = get_engine(study)
-    return ProcessRegister(study) if engine is None else TableRegister(engine, get_storage_id(study))
-
-
-class FormClaim:
-    """The right of an owner to process a form.
-
-    Args:
-        register: The register that holds the claim.
-        form: The form.
-        owner: The owner of the claim.
-    """
-
-    def __init__(self, register: FormRegister, form: str, owner: str) -> None:
-        self._register, self._form, self._owner = register, form, owner
-        self.is_settled = False
-
-    def settle(self, trials: Sequence[int]) -> None:
-        """Store the trials that the form led to."""
-        self._register.settle(self._form, self._owner, trials)
-        self.is_settled = True
-
-    def release(self) -> None:
-        """Give up the claim, unless it was settled."""
-        if not self.is_settled:
-            self._register.release(self._form, self._owner)
-
-
-@contextmanager
-def acquire_claim(
-    register: FormRegister, form: str, lease: float | None = None, patience: float | None = None
-) -> Iterator[FormClaim | None]:
-    """Wait for the right to process a form; yield None if it was processed, or another owner takes too long.
-
-    Whatever is raised meanwhile, the claim is given back.
-
-    Args:
-        register: Of the campaign.
-        form: The form.
-        lease: Seconds after which whoever claimed it counts as ended; `LEASE` when left out.
-        patience: Seconds to wait for somebody else; `PATIENCE` when left out.
-    """
-    lease = LEASE if lease is None else lease
-    owner, deadline = token_hex(_LETTERS // 2), time.monotonic() + (PATIENCE if patience is None else patience)
-    while not (is_ours := _try_claim(register, form, owner, lease)):
-        if register.get_outcome(form) is not None or time.monotonic() > deadline:
-            break
-        time.sleep(_PAUSE)
-    turn = FormClaim(register, form, owner) if is_ours else None
-    try:
-        yield turn
-    finally:
-        if turn is not None:
-            with suppress(SQLAlchemyError):  # it lapses
-                turn.release()
-
-
-def _try_claim(register: FormRegister, form: str, owner: str, lease: float) -> bool:
-    """Claim a form; where the storage fails meanwhile, no claim is left that nobody knows of."""
-    try:
-        return register.claim(form, owner, lease)
-    except SQLAlchemyError:
-        with suppress(SQLAlchemyError):  # it lapses
-            register.release(form, owner)
-        raise
-
-
 class TableRegister:
     """Claims as rows of a table, which is created with the first form so that reading needs no write access.
 
@@ -160,7 +68,10 @@ class TableRegister:
         self._is_there = False
 
     def claim(self, form: str, owner: str, lease: float) -> bool:
-        """Claim a form by inserting a row, or by taking over a lapsed claim; return whether that succeeded."""
+        """Claim a form by inserting a row, or by taking over a lapsed claim; return whether that succeeded.
+
+        It fails if the form was processed, or another owner has a claim younger than `lease` seconds.
+        """
         self._make_table()
         try:
             with self._engine.begin() as connection:
@@ -179,7 +90,7 @@ class TableRegister:
             return taken.rowcount == 1
 
     def release(self, form: str, owner: str) -> None:
-        """Remove an owner's claim."""
+        """Remove an owner's claim without an outcome, so that the form may be sent again."""
         own = sa.and_(self._match_form(form), _FORMS.c.owner == owner, _FORMS.c.trials.is_(None))
         with self._engine.begin() as connection:
             connection.execute(_FORMS.delete().where(own))
@@ -255,7 +166,7 @@ class ProcessRegister:
             return True
 
     def release(self, form: str, owner: str) -> None:
-        """Remove an owner's claim."""
+        """Remove an owner's claim, so that the form may be sent again."""
         with _claims_lock:
             if form in _claims and _claims[form][0] == owner:
                 del _claims[form]
@@ -275,3 +186,41 @@ class ProcessRegister:
         """Return whether a thread of this process has claimed the form."""
         with _claims_lock:
             return form in _claims and time.monotonic() - _claims[form][1] < lease
+
+
+#: The forms that are being processed, and the outcomes of those that were.
+FormRegister = TableRegister | ProcessRegister
+
+
+def make_register(study: Study) -> FormRegister:
+    """Return the register of a study: a table of its database, or one in this process for other storages."""
+    engine = get_engine(study)
+    return ProcessRegister(study) if engine is None else TableRegister(engine, get_storage_id(study))
+
+
+@contextmanager
+def acquire_claim(
+    register: FormRegister, form: str, lease: float | None = None, patience: float | None = None
+) -> Iterator[Callable[[Sequence[int]], None] | None]:
+    """Wait for the right to process a form, and yield the function that stores the trials that the form led to.
+
+    Yield None if the form was processed, or another owner takes too long. Whatever is raised meanwhile, the claim is
+    given back.
+
+    Args:
+        register: Of the campaign.
+        form: The form.
+        lease: Seconds after which whoever claimed it counts as ended; `LEASE` when left out.
+        patience: Seconds to wait for somebody else; `PATIENCE` when left out.
+    """
+    lease = LEASE if lease is None else lease
+    owner, deadline = token_hex(_LETTERS // 2), time.monotonic() + (PATIENCE if patience is None else patience)
+    try:
+        while not (is_ours := register.claim(form, owner, lease)):
+            if register.get_outcome(form) is not None or time.monotonic() > deadline:
+                break
+            time.sleep(_PAUSE)
+        yield partial(register.settle, form, owner) if is_ours else None
+    finally:  # also where the storage fails while claiming: no claim is left that nobody knows of
+        with suppress(SQLAlchemyError, TunedPriorError):  # it lapses
+            register.release(form, owner)

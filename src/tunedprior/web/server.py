@@ -30,17 +30,17 @@ import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import HTTPException
 from fastapi.responses import HTMLResponse, Response
+from starlette.types import ASGIApp
 
 from tunedprior.campaign.optimizer import Optimizer
 from tunedprior.errors import InputError, TunedPriorError
 from tunedprior.web.background import ExplanationWorker, SuggestionWorker
-from tunedprior.web.complaints import BusyError, FormConflictError, format_short, get_http_status
+from tunedprior.web.entries import BusyError, FormConflictError, format_short, get_http_status
 from tunedprior.web.guard import (
     FIELD_FOR_TAB,
     FORM_KEY,
     NO_FIELD,
     AccessPolicy,
-    Application,
     Guard,
     is_loopback,
     list_own_hostnames,
@@ -82,7 +82,7 @@ class TemplateRenderer:
         )
 
 
-def build_application(open_campaign: Callable[[], Optimizer], policy: AccessPolicy, where: str) -> Application:
+def build_application(open_campaign: Callable[[], Optimizer], policy: AccessPolicy, where: str) -> ASGIApp:
     """Build the web application of a campaign.
 
     Args:
@@ -316,7 +316,7 @@ def open_socket(host: str, port: int) -> socket.socket:
 
 
 def run_server(
-    application: Application, at: socket.socket, address_to_open: Address | None, ready: Callable[[], None]
+    application: ASGIApp, at: socket.socket, address_to_open: Address | None, ready: Callable[[], None]
 ) -> None:
     """Serve until Ctrl-C or a signal to end.
 

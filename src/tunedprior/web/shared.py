@@ -20,10 +20,18 @@ from tunedprior.space.search_space import Space
 from tunedprior.storage.journal import RECORD
 from tunedprior.storage.stored_campaign import describe_failure
 from tunedprior.web import idempotency
-from tunedprior.web.complaints import FormConflictError, NotFoundError
-from tunedprior.web.entries import Entry
+from tunedprior.web.entries import Entry, FormConflictError, NotFoundError
 
 _IN_WORDS = {COMPLETE: "has a result", FAILED: "is recorded as failed", WITHDRAWN: "was taken back"}
+
+
+@contextmanager
+def _convert_database_errors() -> Iterator[None]:
+    """A `StorageError` for what a database raises while a form is taken: it may be sent again, whatever came of it."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        raise StorageError(f"{describe_failure(error)} Send the form again: it counts once.") from error
 
 
 class SharedCampaign:
@@ -71,9 +79,10 @@ class SharedCampaign:
 
     # -- what people do --------------------------------------------------------------------------------
 
+    @_convert_database_errors()
     def tell(self, number: int, entry: Entry, form_column: str = "") -> Trial:
         """Record the result of a suggestion, or of a cancelled one; repeating the form changes nothing."""
-        with _convert_database_errors(), self._lock:
+        with self._lock:
             now = self.get_trial(number)
             if now.is_awaited and form_column and self._register.get_outcome(form_column) is not None:
                 return self._check_unchanged(now, entry)  # it was taken back since
@@ -94,6 +103,7 @@ class SharedCampaign:
                 return now
             raise FormConflictError(f"Trial {number} {_describe_state(now)} meanwhile. Nothing was changed.", now)
 
+    @_convert_database_errors()
     def tell_unasked(self, form: str, entry: Entry) -> Trial:
         """Record the result of a run that was not suggested; repeating the form changes nothing.
 
@@ -102,18 +112,14 @@ class SharedCampaign:
         """
         if not idempotency.is_form_number(form):
             raise NotFoundError("This form has no number of its own. Open it anew, and type it in there.")
-        with _convert_database_errors():
-            return self._tell_form_once(form, entry)
-
-    def _tell_form_once(self, form: str, entry: Entry) -> Trial:
         known = self._find_form_trial(form)
         if known is not None:
             return self._check_unchanged(known, entry)
-        with idempotency.acquire_claim(self._register, form) as turn:
+        with idempotency.acquire_claim(self._register, form) as settle:
             known = self._find_form_trial(form)  # whoever had the form before may have recorded it
             if known is not None:
                 return self._check_unchanged(known, entry)
-            if turn is None:
+            if settle is None:
                 raise FormConflictError(
                     "This form was sent a moment ago, and what it says is not in the campaign yet. Nothing was changed "
                     "now. Send it again in half a minute: it counts once, and then the page says what is there."
@@ -121,7 +127,7 @@ class SharedCampaign:
             with self._lock:
                 found = self._tell_form(form, entry)
             with suppress(SQLAlchemyError):  # the result is there, and has the form's number with it
-                turn.settle([found.id])
+                settle([found.id])
             return found
 
     def _tell_form(self, form: str, entry: Entry) -> Trial:
@@ -163,9 +169,9 @@ class SharedCampaign:
 
     def _settle(self, form: str, number: int) -> None:
         """Remember a form that was acted upon, as far as that can be written."""
-        with suppress(SQLAlchemyError), idempotency.acquire_claim(self._register, form, patience=0.0) as turn:
-            if turn is not None:
-                turn.settle([number])
+        with suppress(SQLAlchemyError), idempotency.acquire_claim(self._register, form, patience=0.0) as settle:
+            if settle is not None:
+                settle([number])
 
     def amend(self, number: int, version: str, entry: Entry) -> Trial:
         """Correct a result if it is still the version of the form; repeating the correction changes nothing."""
@@ -239,15 +245,6 @@ class SharedCampaign:
             named = self._register.get_outcome(form) or ()
             found = next((one for one in history.trials if one.id in named), None)
         return found
-
-
-@contextmanager
-def _convert_database_errors() -> Iterator[None]:
-    """A `StorageError` for what a database raises while a form is taken: it may be sent again, whatever came of it."""
-    try:
-        yield
-    except SQLAlchemyError as error:
-        raise StorageError(f"{describe_failure(error)} Send the form again: it counts once.") from error
 
 
 def select_trial(history: History, number: int) -> Trial:

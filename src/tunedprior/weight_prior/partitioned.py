@@ -25,13 +25,13 @@ from tunedprior.machines.feature_ridge import FeatureFit, FeatureMap, NormalEqua
 from tunedprior.numerics.chunking import SumT, sum_as_tree
 from tunedprior.numerics.isolation import isolate_computation
 from tunedprior.source_data.matching import OldTable, read_old_data
-from tunedprior.source_data.row_rules import LeftOut, RowRules, UsableRows
+from tunedprior.source_data.rows import LeftOut, RowRules, UsableRows
 from tunedprior.source_data.training_set import MOST_ROWS_WITH_ALPHA, TrainingSet
 from tunedprior.space.encoding import Box
 from tunedprior.space.parameters import Categorical, Description
 from tunedprior.space.search_space import Space
 from tunedprior.tables.content import ReadTable
-from tunedprior.tables.partitions import RowGroup, group_into_tasks, list_row_groups
+from tunedprior.tables.reading import RowGroup, group_into_tasks, list_row_groups
 from tunedprior.weight_prior.pretraining import LearningOptions, choose_kernel, learn_weight_prior
 from tunedprior.weight_prior.prior import WeightPrior
 

@@ -4,14 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tunedprior.audit import rehearsals
+from tunedprior.audit import measures
 from tunedprior.cli.output import ExitCode
 
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rehearsals, "TRIALS", 2)
-    monkeypatch.setattr(rehearsals, "REPEATS", 1)
+    monkeypatch.setattr(measures, "TRIALS", 2)
+    monkeypatch.setattr(measures, "REPEATS", 1)
 
 
 @pytest.fixture

@@ -61,8 +61,7 @@ def begin_campaign(
 
     Exit code 3 if there are faults in old data; the campaign is begun all the same.
     """
-    from tunedprior.audit.auditing import find_faults
-    from tunedprior.audit.findings import format_fault
+    from tunedprior.audit.auditing import find_faults, format_fault
     from tunedprior.campaign.optimizer import Optimizer
     from tunedprior.checks import format_list
     from tunedprior.errors import InputError

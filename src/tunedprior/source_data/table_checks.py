@@ -1,8 +1,13 @@
-"""Check single columns of old data: wrong units, sentinels, outliers, row numbers, swapped columns, spellings."""
+"""Check the columns and the rows of old data.
+
+Of columns: wrong units, sentinels, outliers, row numbers, swapped columns, spellings. Of rows: cells in the wrong
+columns, rows that occur more than once, and repeats that contradict each other.
+"""
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -28,7 +33,7 @@ from tunedprior.source_data.number_checks import (
     find_slips,
 )
 from tunedprior.space.parameters import Categorical, Numeric, Parameter
-from tunedprior.tables.cells import DATE, is_unmeasured
+from tunedprior.tables.cells import DATE, is_unmeasured, parse_finite_number
 
 # Two columns are swapped if one at least is this far from its own range, as a part of its width, and both are this
 # near to the other's.
@@ -37,12 +42,11 @@ _MOST, _FEW = 0.9, 0.5  # parts of a column's cells that fit
 _LEAST_ROWS = 6
 
 
-def find_swapped_columns(sheet: Sheet) -> list[Fault]:
+def find_swapped_columns(sheet: Sheet) -> Iterator[Fault]:
     """Find pairs of columns of which each fits the range of the other and not its own."""
-    faults: list[Fault] = []
     taken: set[str] = set()
     if len(sheet) < _LEAST_ROWS:
-        return faults
+        return
     for one, other in combinations(sheet.parameters, 2):
         if {one.name, other.name} & taken or not _are_swapped(sheet, one, other):
             continue
@@ -52,9 +56,7 @@ def find_swapped_columns(sheet: Sheet) -> list[Fault]:
             f"{one.name!r} and {_format_content(sheet, other.name)} under {other.name!r}, and each fits the other's "
             f"place in the space ({_format_parameter(one)}; {_format_parameter(other)})."
         )
-        faults.append(
-            Fault("swapped columns", (one.name, other.name), (), said, "Swap the two names in the header, if so.")
-        )
+        yield Fault("swapped columns", (one.name, other.name), (), said, "Swap the two names in the header, if so.")
     for one in sheet.numeric:
         if one.name not in taken and not sheet.labels and _is_swapped_with_response(sheet, one):
             said = (
@@ -64,9 +66,8 @@ def find_swapped_columns(sheet: Sheet) -> list[Fault]:
                 f"under {one.name!r} ({_format_content(sheet, one.name)}) does not."
             )
             remedy = "Swap the two names in the header, or name the response with --target."
-            faults.append(Fault("swapped columns", (one.name, sheet.target), (), said, remedy))
+            yield Fault("swapped columns", (one.name, sheet.target), (), said, remedy)
             break
-    return faults
 
 
 def find_non_numbers(sheet: Sheet, left: Sequence[str]) -> tuple[list[Fault], list[int]]:
@@ -98,30 +99,31 @@ def find_non_numbers(sheet: Sheet, left: Sequence[str]) -> tuple[list[Fault], li
 
 
 @register_check
-def find_row_numbers(sheet: Sheet) -> list[Fault]:
+def find_row_numbers(sheet: Sheet) -> Iterator[Fault]:
     """Find inputs that only count the rows."""
-    faults = []
     for one in sheet.numeric:
         values = sheet.get_values(one.name)
         steps = np.diff(values)
         if len(values) >= _LEAST_ROWS and np.isfinite(values).all() and (steps == 1).all() and values[0] in (0.0, 1.0):
-            said = f"{one.name!r} counts the rows ({values[0]:g}, {values[1]:g}, …, {values[-1]:g})."
-            remedy = "Take it out of the space if it is no setting; if it is time that passes, say so in its name."
-            faults.append(Fault("row numbers", (one.name,), (), said, remedy))
-    return faults
+            yield Fault(
+                "row numbers",
+                (one.name,),
+                (),
+                f"{one.name!r} counts the rows ({values[0]:g}, {values[1]:g}, …, {values[-1]:g}).",
+                "Take it out of the space if it is no setting; if it is time that passes, say so in its name.",
+            )
 
 
 @register_check
-def find_variant_spellings(sheet: Sheet) -> list[Fault]:
+def find_variant_spellings(sheet: Sheet) -> Iterator[Fault]:
     """Find categories that occur in several spellings."""
-    faults = []
     for one in sheet.categorical:
         cells = [cell for cell in sheet.table[one.name] if not is_unmeasured(cell)]
         groups: dict[str, list[Any]] = {}
         for cell in dict.fromkeys(map(str, cells)):
             groups.setdefault(_normalise_spelling(cell), []).append(cell)
         choices = {_normalise_spelling(str(choice)): str(choice) for choice in one.choices}
-        distinct = len({_normalise_spelling(str(choice)) for choice in one.choices}) == len(one.choices)
+        distinct = len(choices) == len(one.choices)
         for bare, ways in groups.items():
             unknown = [way for way in ways if not is_choice(way, one)]
             if not distinct or not bare or (len(ways) < 2 and not (unknown and bare in choices)):
@@ -131,11 +133,14 @@ def find_variant_spellings(sheet: Sheet) -> list[Fault]:
             rows = [k for k, cell in enumerate(sheet.table[one.name]) if str(cell) in odd]
             where = sheet.format_places(rows)
             lost = f" Nothing but {usual!r} is known to the space." if unknown and bare in choices else ""
-            said = (
-                f"{one.name!r} is written as {format_list(map(repr, odd))} for {usual!r} in {join_places(where)}.{lost}"
+            yield Fault(
+                "spelling",
+                (one.name,),
+                where,
+                f"{one.name!r} is written as {format_list(map(repr, odd))} for {usual!r} in "
+                f"{join_places(where)}.{lost}",
+                f"Write {usual!r} everywhere.",
             )
-            faults.append(Fault("spelling", (one.name,), where, said, f"Write {usual!r} everywhere."))
-    return faults
 
 
 def _normalise_spelling(text: str) -> str:
@@ -146,9 +151,7 @@ def _normalise_spelling(text: str) -> str:
 
 
 def _is_date(cell: Any) -> bool:
-    if not isinstance(cell, str):
-        return hasattr(cell, "year")
-    return DATE.fullmatch(cell) is not None
+    return DATE.fullmatch(cell) is not None if isinstance(cell, str) else hasattr(cell, "year")
 
 
 def _are_swapped(sheet: Sheet, one: Parameter, other: Parameter) -> bool:
@@ -239,47 +242,47 @@ def find_odd_ranges(sheet: Sheet, claimed: frozenset[str]) -> tuple[list[Fault],
 
 
 @register_check
-def find_odd_responses(sheet: Sheet) -> list[Fault]:
+def find_odd_responses(sheet: Sheet) -> Iterator[Fault]:
     """Find sentinels and outliers among the responses."""
     if sheet.labels:
-        return []
-    faults = _find_sentinel_faults(sheet, sheet.target)
+        return
+    yield from _find_sentinel_faults(sheet, sheet.target)
     values = sheet.get_measured_values(sheet.target)
     known = np.isfinite(values)
     if known.sum() < 3:
-        return faults
+        return
     rows = np.zeros(len(values), dtype=bool)
     rows[known] = _find_far_off(values[known])
     if rows.any():
         rest = values[known & ~rows]
         where, shown = sheet.format_places(rows), format_list(f"{value:g}" for value in values[rows])
-        said = (
+        yield Fault(
+            "far off",
+            (sheet.target,),
+            where,
             f"The response {sheet.target!r} is {shown} in {join_places(where)}, far from all others "
-            f"({rest.min():g} to {rest.max():g})."
+            f"({rest.min():g} to {rest.max():g}).",
+            "Look these results up, and correct them.",
         )
-        faults.append(Fault("far off", (sheet.target,), where, said, "Look these results up, and correct them."))
-    return faults
 
 
 def _find_far_off(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
     """Which values lie so far from all others that they are slips; a third of that will do if logarithms say so too."""
     found = find_isolated(values)
     if len(values) < _FEW_ROWS and (values > 0).all():  # of a few rows one is often the only one in the tail
-        few: Bool[ndarray, " n"] = found & find_isolated(np.log(values), _FAR_OFF_IN_FEW)
-        return few
-    if (values > 0).all():
+        found &= find_isolated(np.log(values), _FAR_OFF_IN_FEW)
+    elif (values > 0).all():
         found |= find_isolated(values, _FAR_OFF) & find_isolated(np.log(values), _FAR_OFF_IN_LOGARITHMS)
     return found
 
 
-def _find_sentinel_faults(sheet: Sheet, name: str) -> list[Fault]:
+def _find_sentinel_faults(sheet: Sheet, name: str) -> Iterator[Fault]:
     values = sheet.get_values(name)
     marked = find_sentinels(values)
-    if not marked.any():
-        return []
-    where, marks = sheet.format_places(marked), format_list(f"{value:g}" for value in dict.fromkeys(values[marked]))
-    said = f"{name!r} is {marks} in {join_places(where)}, which most likely stands for 'not measured'."
-    return [Fault("sentinel", (name,), where, said, "Leave these cells blank.")]
+    if marked.any():
+        where, marks = sheet.format_places(marked), format_list(f"{value:g}" for value in dict.fromkeys(values[marked]))
+        said = f"{name!r} is {marks} in {join_places(where)}, which most likely stands for 'not measured'."
+        yield Fault("sentinel", (name,), where, said, "Leave these cells blank.")
 
 
 def _make_units_fault(sheet: Sheet, one: Numeric, found: MixedUnits) -> Fault:
@@ -329,3 +332,201 @@ def _check_range(sheet: Sheet, one: Numeric, known: Bool[ndarray, " n"]) -> tupl
 def _is_clear(units: UnitConversion) -> bool:
     """Return whether a conversion of units is large enough to explain that a range differs."""
     return units.offset != 0 or not 1 / _CLEAR < units.factor < _CLEAR
+
+
+_Fits = Callable[[Any], bool]
+# The middle part of a column that shows what its values are like, and how far beyond it (and the space) a value fits.
+_MIDDLE, _BEYOND = (0.1, 0.9), 0.25
+_COMMON = 0.05  # a category in so many of the rows is no slip, whether or not the space offers it
+_LEAST_MENDED = 2  # cells that must find their place when a row is put right
+
+
+def find_misplaced_cells(sheet: Sheet) -> tuple[list[Fault], list[int]]:
+    """Find rows whose cells fit when they are moved by one column, or when two are swapped."""
+    columns = [str(name) for name in sheet.table.columns]
+    fits = {name: _make_fit_check(sheet, name) for name in [*(one.name for one in sheet.parameters), sheet.target]}
+    cells = {name: sheet.table[name].tolist() for name in columns}
+    unfit = {name: np.array([not fit(cell) for cell in cells[name]], dtype=bool) for name, fit in fits.items()}
+    count = sum(unfit.values(), np.zeros(len(sheet), dtype=int))
+    moved: dict[str, list[int]] = {}
+    swapped: dict[tuple[str, str], list[int]] = {}
+    for row in np.flatnonzero(count >= _LEAST_MENDED):
+        found = {name: cells[name][row] for name in columns}
+        bad = [name for name in fits if unfit[name][row]]
+        pair = _find_swap(found, bad, fits)
+        start = None if pair is not None else _find_shift(found, bad, columns, fits)
+        if pair is not None:
+            swapped.setdefault(pair, []).append(int(row))
+        elif start is not None:
+            moved.setdefault(start, []).append(int(row))
+    faults = [_make_swapped_fault(sheet, pair, rows) for pair, rows in swapped.items()]
+    rows = sorted(row for some in moved.values() for row in some)
+    if rows:
+        faults.append(_make_moved_fault(sheet, moved, rows, columns))
+    return faults, sorted({*rows, *(row for some in swapped.values() for row in some)})
+
+
+def _make_fit_check(sheet: Sheet, name: str) -> _Fits:
+    parameter = next((one for one in sheet.parameters if one.name == name), None)
+    if isinstance(parameter, Categorical):
+        common = Counter(map(str, sheet.table[name]))
+        usual = {cell for cell, count in common.items() if count >= max(3, _COMMON * len(sheet))}
+        return lambda cell: not is_unmeasured(cell) and (is_choice(cell, parameter) or str(cell) in usual)
+    if parameter is None and sheet.labels:
+        usual = {str(cell) for cell, count in Counter(map(str, sheet.table[name])).items() if count >= 2}
+        return lambda cell: str(cell) in usual
+    low, high = _compute_fitting_range(sheet, name, parameter)
+    words = set() if parameter is not None else {str(cell) for cell in sheet.table[name][sheet.verdict_rows]}
+
+    def does_fit(cell: Any) -> bool:
+        value = parse_finite_number(cell)
+        return (value is not None and low <= value <= high) or (bool(words) and str(cell) in words)
+
+    return does_fit
+
+
+def _compute_fitting_range(sheet: Sheet, name: str, parameter: Numeric | None) -> tuple[float, float]:
+    values = sheet.get_measured_values(name)
+    values = values[np.isfinite(values)]
+    if parameter is not None:
+        ends = [parameter.low, parameter.high]
+        if len(values):
+            ends += list(np.quantile(values, _MIDDLE))
+        log = parameter.log and min(ends) > 0
+    else:
+        ends = list(np.quantile(values, (0.02, 0.98))) if len(values) else [-np.inf, np.inf]
+        log = min(ends) > 0 and max(ends) > 100 * min(ends)
+    low, high = float(min(ends)), float(max(ends))
+    if not np.isfinite([low, high]).all():
+        return low, high
+    if log:
+        beyond = (high / low) ** _BEYOND
+        return low / beyond, high * beyond
+    beyond = (_BEYOND if parameter is not None else 1.0) * (high - low)
+    return low - beyond, high + beyond
+
+
+def _find_swap(found: dict[str, Any], bad: Sequence[str], fits: dict[str, _Fits]) -> tuple[str, str] | None:
+    """The two columns whose cells fit when they change places; None unless they are all that is wrong."""
+    if len(bad) != _LEAST_MENDED:
+        return None
+    for one, other in combinations(bad, 2):
+        if fits[one](found[other]) and fits[other](found[one]):
+            return one, other
+    return None
+
+
+def _find_shift(
+    found: dict[str, Any], bad: Sequence[str], columns: Sequence[str], fits: dict[str, _Fits]
+) -> str | None:
+    """The column from which on cells stand one column too far to the right or to the left; None if none explains it."""
+    first = min(columns.index(name) for name in bad)
+    for step in (1, -1):  # cells came from the column before (1), or from the one after (-1)
+        starts = range(max(0, first - 1), first + 1)
+        for start in starts:
+            if step == 1:  # columns[start] got a cell too many; what belongs to column k stands in k + 1
+                source = {columns[k]: columns[k + 1] for k in range(start, len(columns) - 1)}
+            else:  # columns[start] lost its cell
+                source = {columns[k]: columns[k - 1] for k in range(start + 1, len(columns))}
+            right = [name for name in source if name in fits and fits[name](found[source[name]])]
+            wrong = [name for name in source if name in fits and name not in right]
+            mended = [name for name in right if name in bad]
+            if not wrong and len(mended) >= min(_LEAST_MENDED, len(bad)) and len(right) >= _LEAST_MENDED:
+                return columns[start]
+    return None
+
+
+def _make_swapped_fault(sheet: Sheet, pair: tuple[str, str], rows: Sequence[int]) -> Fault:
+    where = sheet.format_places(rows)
+    said = (
+        f"{pair[0]!r} and {pair[1]!r} seem to have changed places in {join_places(where)}: each fits the other's range."
+    )
+    return Fault("swapped cells", pair, where, said, "Put these cells right.")
+
+
+def _make_moved_fault(sheet: Sheet, moved: dict[str, list[int]], rows: Sequence[int], columns: Sequence[str]) -> Fault:
+    where = sheet.format_places(rows)
+    from_column = min(moved, key=columns.index)
+    said = (
+        f"Cells stand one column too far to the side from {from_column!r} on in {join_places(where)}: moved by "
+        "one, all of "
+        "them fit."
+    )
+    named = tuple(columns[columns.index(from_column) :])
+    return Fault("shifted cells", named, where, said, "Move these cells back; until then the rows are left out.")
+
+
+_MOST_BY_CHANCE = 0.05  # expected number of equal results among repeats, per repeat, above which they say nothing
+_LEAST_COPIES = 2
+# Repeats contradict each other if they differ by this part of the range of most responses, and by so many times what
+# repeats (or, where there are few, predictions) usually differ by.
+_PART_OF_THE_RANGE, _TIMES_THE_SPREAD, _TIMES_THE_ERROR = 0.65, 6.0, 4.0
+_FEW_GROUPS = 5
+_MOST_GROUPS = 0.2  # of the repeated settings may contradict themselves; more are a noisy response
+
+
+def find_copied_rows(sheet: Sheet) -> tuple[list[Fault], list[str]]:
+    """Find rows that equal an earlier one in every cell; return faults, and notes.
+
+    Repeated measurements give equal results only where the response is coarse; such repeats are nobody's fault.
+    """
+    names = [one.name for one in sheet.parameters]
+    if sheet.labels or not names:
+        return [], []
+    table = sheet.table.astype(str)
+    values = sheet.get_measured_values(sheet.target)
+    again = table.duplicated().to_numpy() & np.isfinite(values)
+    if not again.any():
+        return [], []
+    chance = float((pd.Series(values[~again & np.isfinite(values)]).value_counts(normalize=True) ** 2).sum())
+    rows = np.flatnonzero(again)
+    where = sheet.format_places(rows)
+    alike = f"{len(rows)} of {len(sheet)} rows equal an earlier one in every cell, the response included: "
+    repeats = table.duplicated(names)
+    coarse = chance > _MOST_BY_CHANCE or (again.sum() < 0.5 * repeats.sum() and chance > 0.1 * _MOST_BY_CHANCE)
+    if coarse or len(rows) < _LEAST_COPIES:
+        return [], [f"{alike}{join_places(where)}."]
+    remedy = "Delete the copies, unless they were measured again with the same result."
+    return [Fault("copied rows", (), where, f"{alike}{join_places(where)}.", remedy)], []
+
+
+def find_contradictory_repeats(sheet: Sheet, unexplained: float | None) -> list[Fault]:
+    """Find repeated settings whose results differ far more than those of other repeats.
+
+    Args:
+        sheet: The table.
+        unexplained: The part of the response's variance that settings do not predict; None if that is not known.
+    """
+    names = [one.name for one in sheet.parameters]
+    values = sheet.get_measured_values(sheet.target)
+    known = np.isfinite(values)
+    if sheet.labels or not names or known.sum() < 2 * _FEW_GROUPS:
+        return []
+    setting = sheet.setting_numbers
+    again = known & pd.Series(np.where(known, setting, -1)).duplicated(keep=False).to_numpy()
+    groups = pd.Series(np.flatnonzero(again)).groupby(setting[again]).agg(list)
+    if groups.empty:
+        return []
+    spreads = groups.map(lambda rows: float(np.ptp(values[rows])))
+    width = float(np.subtract(*np.quantile(values[known], [0.95, 0.05])))
+    wide = spreads > _PART_OF_THE_RANGE * width
+    others = spreads[~wide]
+    if len(others) >= _FEW_GROUPS:
+        least = _TIMES_THE_SPREAD * float(others.median())
+        if wide.sum() > max(1.0, _MOST_GROUPS * len(groups)):
+            return []
+    elif unexplained is not None:
+        least = _TIMES_THE_ERROR * float(np.sqrt(max(0.0, unexplained)) * values[known].std())
+    else:
+        return []
+    odd = groups[wide & (spreads > least)]
+    if odd.empty:
+        return []
+    rows = sorted(row for some in odd for row in some)
+    first = odd.iloc[0]
+    where = sheet.format_places(rows)
+    said = (
+        f"The same settings gave results that contradict each other in {join_places(where)}: {sheet.target!r} is "
+        f"{' and '.join(f'{values[row]:g}' for row in first[:3])} in {join_places(sheet.format_places(first[:3]))}."
+    )
+    return [Fault("contradictory repeats", (sheet.target,), where, said, "Find out which of these results is right.")]
