@@ -48,8 +48,7 @@ class AnchorSection(Section):
     """K = s² K₂(x, x') + f(x)ᵀ S f(x') with f = (ĝ, s R k) and S = diag(1, -1, …, -1), over its size.
 
     This is `AlignedKernel`, with k(x) = K₂(A, x), ĝ = αᵀk and RᵀR = M. Several kernels r with the same anchors share
-    one
-    section.
+    one section.
     """
 
     anchors: Float[Tensor, "a d"]
@@ -57,26 +56,7 @@ class AnchorSection(Section):
     variance: Float[Tensor, " r"]  # s²
     mixing: Float[Tensor, "r a a+1"]  # f = mixingᵀ k
     signs: Float[Tensor, " a+1"]
-    points: Float[Tensor, "n d"]
     signed: Float[Tensor, "r n a+1"]  # S f(D)
-
-    @classmethod
-    def from_anchors(
-        cls,
-        anchors: Float[Tensor, "a d"],
-        precision: Float[Tensor, " d"],
-        variance: Float[Tensor, ""],
-        alpha: Float[Tensor, " a"],
-        inverse_root: Float[Tensor, "a a"],
-        size: float,
-    ) -> "AnchorSection":
-        """The section of one kernel with D empty; s_f² is `variance`, R with RᵀR = M is `inverse_root`."""
-        variance = variance / size
-        mixing = torch.cat([(alpha / sqrt(size))[:, None], inverse_root.mT * variance.sqrt()], dim=-1)
-        signs = -torch.ones_like(mixing[0])
-        signs[0] = 1.0
-        signed = mixing.new_zeros(1, 0, len(signs))
-        return cls(anchors, precision[None], variance[None], mixing[None], signs, anchors[:0], signed)
 
     def merge_with(self, other: Section) -> "AnchorSection | None":
         """One section of both if they have the same anchors, and so share a matrix product; None otherwise."""
@@ -138,32 +118,13 @@ class FeatureSection(Section):
     variance: Float[Tensor, ""]  # s²
     mixing: Float[Tensor, "p q"]
     signs: Float[Tensor, " q"]
-    points: Float[Tensor, "n d"]
     signed: Float[Tensor, "n q"]  # S f(D)
-
-    @classmethod
-    def from_features(
-        cls,
-        features: Features,
-        precision: Float[Tensor, " d"],
-        variance: Float[Tensor, ""],
-        mixing: Float[Tensor, "p q"],
-        size: float,
-    ) -> "FeatureSection":
-        """The section of one kernel with D empty; `mixing` maps ϑ(x) to ĝ(x) and r(x), s_f² is `variance`."""
-        signs = -torch.ones_like(mixing[0])
-        signs[0] = 1.0
-        mixing = mixing / sqrt(size) * torch.where(signs > 0, 1.0, variance.sqrt())
-        none = mixing.new_zeros(0, len(precision))
-        return cls(features, precision[None], variance / size, mixing, signs, none, mixing.new_zeros(0, len(signs)))
 
     def evaluate(self, x: Float[Tensor, "b d"]) -> SectionValues:
         """K_r(x, D) and K_r(x, x), with their vector-Jacobian product."""
         monomials, slopes = self.features.compute_monomials_and_slopes(x)
-        envelope, base = (
-            self._evaluate_envelope(x),
-            compute_squared_exponentials(self.precision, compute_squared_differences(x, self.points)),
-        )
+        envelope = self._evaluate_envelope(x)
+        base = compute_squared_exponentials(self.precision, compute_squared_differences(x, self.points))
         f = envelope[:, None] * (monomials.mT @ self.mixing)
         cross = self.variance * base + f @ self.signed.mT
         variance = self.variance + f.square() @ self.signs
@@ -289,10 +250,13 @@ class AlignedFeatureKernel(AlignedKernelBase):
         """K(·, D)/size for fixed points D, with its gradient by hand; None unless the base is squared exponential."""
         if not is_squared_exponential(self.base):
             return None
-        precision = self.base.inverse_square_lengthscale.flatten().expand(self.features.indices.shape[1])
-        return FeatureSection.from_features(self.features, precision, self.variance, self.mixing, size).append_points(
-            points
+        precision = self.base.inverse_square_lengthscale.expand(1, points.shape[1])
+        signs = self.mixing.new_tensor([1.0] + [-1.0] * (self.mixing.shape[1] - 1))
+        mixing = self.mixing / sqrt(size) * torch.where(signs > 0, 1.0, self.variance.sqrt())
+        nowhere = FeatureSection(
+            points[:0], self.features, precision, self.variance / size, mixing, signs, mixing.new_zeros(0, len(signs))
         )
+        return nowhere.append_points(points)
 
     @property
     def mixing(self) -> Float[Tensor, "p q"]:
@@ -366,9 +330,14 @@ class AlignedKernel(OptionalFeatures, AnchorAccess, AlignedKernelBase):
             return self.explicit.make_section(size, points)
         if not is_squared_exponential(self.base):
             return None
-        precision = self.base.inverse_square_lengthscale.flatten().expand(self.anchors.shape[1])
-        found = AnchorSection.from_anchors(self.anchors, precision, self.variance, self.alpha, self.inverse_root, size)
-        return found.append_points(points)
+        old, precision = self._anchors, self.base.inverse_square_lengthscale.expand(1, points.shape[1])
+        variance = old.variance / size
+        mixing = torch.cat([(old.alpha / sqrt(size))[:, None], old.inverse_root.mT * variance.sqrt()], dim=-1)
+        signs = mixing.new_tensor([1.0] + [-1.0] * len(old.inverse_root))
+        nowhere = AnchorSection(
+            points[:0], old.points, precision, variance[None], mixing[None], signs, mixing.new_zeros(1, 0, len(signs))
+        )
+        return nowhere.append_points(points)
 
     def evaluate_mean_and_known(
         self, product: Product
