@@ -128,7 +128,8 @@ def weigh_hypotheses(
     noise = among.processes.noise.index_put((which,), part.processes.noise)
     held = tuple((which[rows], some) for rows, some in factors)
     weights, amplitude = weights.index_put((which,), score.softmax(0)), every.index_put((which,), amplitudes)
-    return WeightedHypotheses(among.replace_noise(noise), weights, amplitude, held), Cache(gram_matrices, fixed)
+    among = replace(among, processes=replace(among.processes, noise=noise))
+    return WeightedHypotheses(among, weights, amplitude, held), Cache(gram_matrices, fixed)
 
 
 def _list_stages(count: int, num_hypotheses: int) -> list[int]:
