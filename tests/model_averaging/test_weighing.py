@@ -172,7 +172,7 @@ def test_draws_near_the_top_are_no_advantage() -> None:
             KernelStack(lengths), torch.eye(len(theta)).double(),
             theta[:, -1].exp(), CONSTANT,
         )  # fmt: skip
-        factor = cholesky(processes.add_noise(processes.compute_covariance(x, x)))
+        factor = cholesky(processes.add_noise_(processes.compute_covariance(x, x)))
         white = torch.linalg.solve_triangular(factor, y.expand(len(theta), *y.shape), upper=False)
         return compute_log_evidence(factor.diagonal(dim1=-2, dim2=-1), white, CERTAINTY)
 

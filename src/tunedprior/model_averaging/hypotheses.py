@@ -57,27 +57,20 @@ class Processes:
         """var(f_s(x))/a_s."""
         return self.mix_kernels(self.kernels.evaluate_variances(x), dims=1)
 
-    def add_noise(self, covariance: Float[Tensor, "*batch s n n"]) -> Float[Tensor, "*batch s n n"]:
-        """cov(y)/a_s, the covariance of noisy observations, from cov(f_s)/a_s."""
-        noisy = covariance.clone()
-        noisy.diagonal(dim1=-2, dim2=-1).add_(self.noise[:, None])
-        return noisy
-
-    def compute_noisy_covariance(
-        self, gram: Float[Tensor, "r n n"], relative_noise: Float[Tensor, " n"] | None = None
-    ) -> Float[Tensor, "s n n"]:
-        """cov(y)/a_s, the covariance of noisy observations, from the kernels' Gram matrices at the observed points.
+    def add_noise_(
+        self, covariance: Float[Tensor, "*batch s n n"], relative_noise: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, "*batch s n n"]:
+        """cov(y)/a_s, the covariance of noisy observations, from cov(f_s)/a_s, in place.
 
         With `relative_noise`, the noise variance of each observation is that multiple of η.
         """
-        covariance: Tensor = torch.tensordot(self.shares, gram, dims=1).add_(self.constant)
         noise = self.noise[:, None]
         covariance.diagonal(dim1=-2, dim2=-1).add_(noise if relative_noise is None else noise * relative_noise)
         return covariance
 
     def mix_kernels(self, parts: Float[Tensor, "..."], dims: int) -> Float[Tensor, "..."]:
         """c + Σ_r h_sr K_r, from the kernels' matrices (`dims` 2) or diagonals (1)."""
-        mixed: Tensor = self.constant + torch.tensordot(self.shares, parts, dims=1)
+        mixed: Tensor = torch.tensordot(self.shares, parts, dims=1).add_(self.constant)
         return mixed.movedim(0, -1 - dims)
 
 
