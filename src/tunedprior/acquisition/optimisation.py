@@ -133,7 +133,7 @@ class _Search:
             jac=True,
             method="SLSQP",
             bounds=list(zip(low, high, strict=True)),
-            constraints=self._build_scipy_constraints(start, columns),
+            constraints=self._make_scipy_constraints(start, columns),
             options={"maxiter": _CLIMBED, "ftol": 1e-10},
         )
         end = start.clone()
@@ -141,8 +141,10 @@ class _Search:
             end[columns] = torch.from_numpy(found.x.clip(low, high))
         return end
 
-    def _build_scipy_constraints(self, start: Float[Tensor, " k"], columns: list[int]) -> list[dict[str, Any]]:
-        """The linear constraints on these columns of an encoded setting, in the form of `scipy.optimize.minimize`."""
+    def _make_scipy_constraints(self, start: Float[Tensor, " k"], columns: list[int]) -> list[Any]:
+        """The linear constraints on these columns of an encoded setting, each divided by its range, for SciPy."""
+        from scipy.optimize import NonlinearConstraint
+
         feasible = self.constrained.feasible
         axes = [self.constrained.box.axes[k] for k in columns]
         half = np.array([(axis.high - axis.low) / 2 for axis in axes])
@@ -150,41 +152,26 @@ class _Search:
         setting = self.constrained.box.decode(start[None], self.constrained.space)[0]
         row = feasible.rows.encode_setting(setting)
         others = np.setdiff1d(np.arange(len(row)), columns)
-        found: list[dict[str, Any]] = []
-        for coefficients, low, high in zip(feasible.rows.matrix, *feasible.rows.edges, strict=True):
-            mine, rest = coefficients[columns], float(coefficients[others] @ row[others])
-            size = np.abs(mine * half).max(initial=0.0)
-            if size == 0:
-                continue
+        matrix = feasible.rows.matrix
+        size = np.abs(matrix[:, columns] * half).max(1, initial=0.0)
+        matrix, size, edges = matrix[size > 0], size[size > 0, None], feasible.rows.edges[:, size > 0]
+        mine, rest = matrix[:, columns] / size, matrix[:, others] @ row[others]
+        low, high = (edges - rest) / size.T
 
-            def evaluate_sum(
-                point: Float64[ndarray, " c"], mine: Any = mine, rest: Any = rest, size: Any = size
-            ) -> float:
-                values = [axis.decode(float(code)) for axis, code in zip(axes, point, strict=True)]
-                return float((mine @ np.array(values) + rest) / size)
+        def decode(point: Float64[ndarray, " c"]) -> Float64[ndarray, " c"]:
+            return np.array([axis.decode(float(code)) for axis, code in zip(axes, point, strict=True)])
 
-            def evaluate_gradient(
-                point: Float64[ndarray, " c"], mine: Any = mine, size: Any = size
-            ) -> Float64[ndarray, " c"]:
-                values = np.array([axis.decode(float(code)) for axis, code in zip(axes, point, strict=True)])
-                steep: Float64[ndarray, " c"] = mine * half * np.where(logarithmic, values, 1.0) / size
-                return steep
-
-            for kind, edge, sign in _list_sides(low, high):
-                found.append(
-                    {
-                        "type": kind,
-                        "fun": lambda x, total=evaluate_sum, sign=sign, edge=edge / size: sign * (total(x) - edge),
-                        "jac": lambda x, slope=evaluate_gradient, sign=sign: sign * slope(x),
-                    }
-                )
-        return found
-
-
-def _list_sides(low: float, high: float) -> list[tuple[str, float, float]]:
-    if low == high:
-        return [("eq", low, 1.0)]
-    return [("ineq", edge, sign) for edge, sign in ((low, 1.0), (high, -1.0)) if np.isfinite(edge)]
+        # SciPy wants equalities apart from inequalities.
+        return [
+            NonlinearConstraint(
+                lambda point, rows=mine[some]: rows @ decode(point),
+                low[some],
+                high[some],
+                jac=lambda point, rows=mine[some]: rows * half * np.where(logarithmic, decode(point), 1.0),
+            )
+            for some in (low == high, low != high)
+            if some.any()
+        ]
 
 
 def _evaluate_with_gradient(
@@ -231,29 +218,28 @@ def maximize(
     """
     choices = encoded_space.list_settings() if choices is None else choices
     pending = avoid[:0] if pending is None else pending
-    by_hand = acquisition if isinstance(acquisition, ClosedFormAcquisition) else None
-    if choices is None and encoded_space.constrained is not None:
-        prefer = partial(mask_preferred, encoded_space=encoded_space, avoid=avoid, pending=pending)
-        if by_hand is not None:
-            return maximize_feasible(by_hand, encoded_space, prefer, seed)
-        with silence_warnings(ENDED_EARLY, NEGATIVE_VARIANCE), OwnGenerator(seed):
-            return maximize_feasible(acquisition, encoded_space, prefer, seed)
-    if by_hand is not None and (choices is not None or not encoded_space.discrete):
-        # Neither process-wide settings nor BoTorch's random numbers: any number of threads at once.
-        if choices is None:
-            return _climb_with_gradients(by_hand, encoded_space, seed, pending)
-        return _choose_best(by_hand, choices, mask_preferred(choices, encoded_space, avoid, pending))
+    prefer = partial(mask_preferred, encoded_space=encoded_space, avoid=avoid, pending=pending)
+    by_hand = isinstance(acquisition, ClosedFormAcquisition)
+    if choices is not None:
+        search = partial(_choose_best, choices=choices, prefer=prefer)
+    elif encoded_space.constrained is not None:
+        search = partial(maximize_feasible, encoded_space=encoded_space, prefer=prefer, seed=seed)
+    elif by_hand and not encoded_space.discrete:
+        search = partial(_climb_with_gradients, encoded_space=encoded_space, seed=seed, pending=pending)
+    else:
+        by_hand = False
+        search = partial(_search_with_botorch, encoded_space=encoded_space, avoid=avoid, pending=pending)
+    if by_hand:  # neither process-wide settings nor BoTorch's random numbers: any number of threads at once
+        return search(acquisition)
     with silence_warnings(ENDED_EARLY, NEGATIVE_VARIANCE), OwnGenerator(seed):
-        if choices is None:
-            return _search_with_botorch(acquisition, encoded_space, avoid, pending)
-        return _choose_best(acquisition, choices, mask_preferred(choices, encoded_space, avoid, pending))
+        return search(acquisition)
 
 
 def _choose_best(
-    acquisition: AcquisitionFunction, choices: Float[Tensor, "c k"], among: Bool[Tensor, " c"]
+    acquisition: AcquisitionFunction, choices: Float[Tensor, "c k"], prefer: Prefer
 ) -> Float[Tensor, " k"]:
-    """The choice with the largest acquisition value."""
-    choices = choices[among]
+    """The preferred choice with the largest acquisition value."""
+    choices = choices[prefer(choices)]
     return choices[int(evaluate_acquisition(acquisition, choices[:, None]).argmax())]
 
 
