@@ -21,6 +21,7 @@ from botorch.optim.initializers import initialize_q_batch
 from botorch.utils.sampling import draw_sobol_samples
 from jaxtyping import Bool, Float, Float64
 from numpy import ndarray
+from scipy.optimize import NonlinearConstraint, minimize
 from torch import Tensor
 
 from tunedprior.acquisition.closed_form import ClosedFormAcquisition
@@ -118,8 +119,6 @@ class _Search:
         return []
 
     def _find_top(self, start: Float[Tensor, " k"], columns: list[int]) -> Float[Tensor, " k"]:
-        from scipy.optimize import minimize  # takes as long to import as all of pandas
-
         def evaluate_negative_acquisition(point: Float64[ndarray, " c"]) -> tuple[float, Float64[ndarray, " c"]]:
             X = start.clone()
             X[columns] = torch.from_numpy(point)
@@ -143,8 +142,6 @@ class _Search:
 
     def _make_scipy_constraints(self, start: Float[Tensor, " k"], columns: list[int]) -> list[Any]:
         """The linear constraints on these columns of an encoded setting, each divided by its range, for SciPy."""
-        from scipy.optimize import NonlinearConstraint
-
         feasible = self.constrained.feasible
         axes = [self.constrained.box.axes[k] for k in columns]
         half = np.array([(axis.high - axis.low) / 2 for axis in axes])
