@@ -25,10 +25,10 @@ from tunedprior.beliefs.registry import KernelBelief, register
 from tunedprior.checks import Numbers, check_positive
 from tunedprior.errors import InputError
 from tunedprior.kernels.anchors import AnchorAccess, FixedKernel, Float64Module, check_anchors
-from tunedprior.kernels.explicit_features import Features
-from tunedprior.kernels.feature_selection import (
+from tunedprior.kernels.explicit_features import (
     MOST_FEATURES,
     ROUNDING,
+    Features,
     bound_missing_variance,
     compute_largest_variance,
     draw_product_sample,
@@ -37,8 +37,7 @@ from tunedprior.kernels.feature_selection import (
 )
 from tunedprior.kernels.free_kernel import FreeKernel, Product
 from tunedprior.kernels.sections import Section, SectionValues, compute_exponentials_gradient, is_squared_exponential
-from tunedprior.machines.feature_ridge import FeatureFit
-from tunedprior.machines.machine import AlphaFit, Fit
+from tunedprior.machines import AlphaFit, FeatureFit, Fit
 from tunedprior.numerics.linalg import compute_symmetric_root
 from tunedprior.numerics.stationary import compute_squared_differences, compute_squared_exponentials
 

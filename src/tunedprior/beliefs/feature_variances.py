@@ -17,13 +17,24 @@ from torch import Tensor
 
 from tunedprior.checks import Numbers, check_positive
 from tunedprior.errors import InputError
-from tunedprior.kernels.anchors import AnchorAccess, Anchors, FixedKernel, check_anchors, draw_box_sample
+from tunedprior.kernels.anchors import (
+    AnchorAccess,
+    Anchors,
+    FixedKernel,
+    check_anchors,
+    draw_box_sample,
+    sum_over_pairs,
+)
 from tunedprior.kernels.bessel import evaluate_squared_exponential_l4
-from tunedprior.kernels.explicit_features import FeatureKernel
-from tunedprior.kernels.feature_selection import MOST_FEATURES, OPEN_REACH, has_features, select_relevant_features
+from tunedprior.kernels.explicit_features import (
+    MOST_FEATURES,
+    OPEN_REACH,
+    FeatureKernel,
+    has_features,
+    select_relevant_features,
+)
 from tunedprior.kernels.free_kernel import FreeKernel, Product
 from tunedprior.kernels.table1 import SquaredExponential
-from tunedprior.kernels.theorem import sum_over_pairs
 from tunedprior.numerics.linalg import cholesky
 
 #: The share of the mean variance over the box that the features left out may make up.

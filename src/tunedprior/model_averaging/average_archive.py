@@ -17,8 +17,7 @@ from torch import Tensor
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.kernels import FreeKernel
 from tunedprior.kernels.registry import check_kernel_arguments, get_kernel_arguments, make_kernel
-from tunedprior.machines.feature_ridge import FeatureFit
-from tunedprior.machines.machine import AlphaFit, Fit
+from tunedprior.machines import AlphaFit, FeatureFit, Fit
 from tunedprior.model_averaging.average import Average
 from tunedprior.models.surrogate import encode_surrogate, register_decoder
 from tunedprior.numerics.stationary import Axes

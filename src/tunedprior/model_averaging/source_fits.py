@@ -16,8 +16,8 @@ from tunedprior.checks import warn
 from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
 from tunedprior.goals.goal import Goal
 from tunedprior.kernels import SquaredExponential
-from tunedprior.machines.feature_ridge import FeatureFit, FeatureMap
-from tunedprior.machines.machine import AlphaFit, Fit
+from tunedprior.machines import AlphaFit, FeatureFit, Fit
+from tunedprior.machines.feature_ridge import FeatureMap
 from tunedprior.numerics.hyperparameters import HyperPrior
 from tunedprior.numerics.isolation import isolate_computation
 from tunedprior.numerics.stationary import Axes

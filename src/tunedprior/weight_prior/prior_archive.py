@@ -19,8 +19,7 @@ from torch import Tensor
 
 from tunedprior.errors import FileFormatError, InputError, TunedPriorError
 from tunedprior.kernels.registry import check_kernel_arguments, get_kernel_arguments, make_kernel
-from tunedprior.machines.feature_ridge import FeatureFit
-from tunedprior.machines.machine import AlphaFit
+from tunedprior.machines import AlphaFit, FeatureFit
 from tunedprior.space.encoding import Axis, Box
 from tunedprior.tables import check_file_name, write_atomically
 
