@@ -49,14 +49,6 @@ def refuse_other_bounds(lam_bounds: Any) -> None:
         raise InputError(f"lam_bounds must be (low, high), the lower one first; got {format_value(lam_bounds)}.")
 
 
-@dataclass(frozen=True, order=True)
-class _Score:
-    """Leave-one-out error; ties (a classifier's error is a count) go to the better least-squares fit."""
-
-    error: float
-    tie_break: float
-
-
 def select(
     machine: Machine,
     kernel: Kernel,
@@ -151,17 +143,20 @@ def _make_parameter_grid(template: FreeKernel, points: int) -> Float64[ndarray, 
     return np.geomspace(*_get_parameter_bounds(template), points)
 
 
-def _compute_score(machine: Machine, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> _Score:
-    """The machine's leave-one-out error; infinite where it cannot be trained, which must not end the search."""
+def _compute_score(machine: Machine, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> tuple[float, float]:
+    """The machine's leave-one-out error, and that of least squares; infinite where it cannot be trained.
+
+    That must not end the search. Ties (a classifier's error is a count) go to the better least-squares fit.
+    """
     try:
         squares = float(LeastSquares(machine.lam).compute_loo_losses(gram, y).mean())
         own = squares if isinstance(machine, LeastSquares) else float(machine.compute_loo_losses(gram, y).mean())
     except (FactorisationError, ConvergenceError):
         own = squares = np.inf
-    return _Score(own, squares) if np.isfinite(own) and np.isfinite(squares) else _Score(np.inf, np.inf)
+    return (own, squares) if np.isfinite(own) and np.isfinite(squares) else (np.inf, np.inf)
 
 
-Candidate = tuple[_Score, float, float]  # score, kernel parameter, λ
+Candidate = tuple[tuple[float, float], float, float]  # score, kernel parameter, λ
 
 
 def _score_grid(
@@ -195,7 +190,7 @@ def _select_by_zooming(
         lams = _refine_grid(best[2], lams)
         best = min(best, _score_grid(machine, template, X, y, parameters, lams)[0], key=lambda found: found[0])
     score, parameter, lam = best
-    return Selection(replace(machine, lam=lam), _copy_with_parameter(template, parameter), score.error)
+    return Selection(replace(machine, lam=lam), _copy_with_parameter(template, parameter), score[0])
 
 
 def _refine_grid(centre: float, grid: Float64[ndarray, " k"]) -> Float64[ndarray, " j"]:
@@ -218,7 +213,7 @@ def _select_by_gradient(
     parameters, lams = _make_parameter_grid(template, parameter_points), np.geomspace(*lam_bounds, lam_points)
     grid = _score_grid(LeastSquares(1.0), template, X, y, parameters, lams)
     score, parameter, lam = grid[0]
-    best = Selection(LeastSquares(lam), _copy_with_parameter(template, parameter), score.error)
+    best = Selection(LeastSquares(lam), _copy_with_parameter(template, parameter), score[0])
     random = np.random.default_rng(seed)
     for _, parameter, lam in grid[:_GRADIENT_STARTS]:
         start = _copy_with_parameter(template, parameter)

@@ -230,7 +230,3 @@ class FixedLengthscales:
             return cls(x, y, noise_variance, among, fitted)
         processes = fitted.processes.take(fitted.uses_fitted.nonzero().flatten())
         return cls(x, y, noise_variance, among, fitted, GramMatrices.make_empty(processes, factorised=True))
-
-    def extend_to(self, x: Float[Tensor, "n d"]) -> "FixedLengthscales":
-        """Extend the factors to the points x."""
-        return self if self.gram_matrices is None else replace(self, gram_matrices=self.gram_matrices.extend_to(x))

@@ -107,7 +107,8 @@ def weigh_hypotheses(
     varies = bool((y != y[0]).any())
     if fit_lengthscales and varies:
         fixed = FixedLengthscales.fit(among, x, y, noise_variance, reusable.fixed_lengthscales)
-        fixed = fixed if gram_matrices.factors is None else fixed.extend_to(x[: stages[0]])
+        if gram_matrices.factors is not None and fixed.gram_matrices is not None:
+            fixed = replace(fixed, gram_matrices=fixed.gram_matrices.extend_to(x[: stages[0]]))
         among = fixed.hypotheses
     which, score = torch.arange(len(among)), among.log_prior
     for stage, count in enumerate(stages):
