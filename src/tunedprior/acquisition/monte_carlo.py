@@ -6,7 +6,6 @@ the best so far, of one utility, of a weighted sum, or of the hypervolume that t
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
@@ -19,6 +18,7 @@ from botorch.models import ModelList
 from botorch.models.model import Model
 from botorch.sampling.base import MCSampler
 from botorch.sampling.get_sampler import get_sampler
+from botorch.utils import get_outcome_constraint_transforms
 from botorch.utils.multi_objective.box_decompositions.non_dominated import FastNondominatedPartitioning
 from jaxtyping import Float
 from torch import Tensor
@@ -128,20 +128,13 @@ class SampledResponses:
             ) from error
 
     def _make_constraints(self, required: Sequence[ScaledRequirement]) -> list[Callable[[Tensor], Tensor]]:
-        """Functions of samples that are negative where a requirement holds, as BoTorch has them."""
-        found: list[Callable[[Tensor], Tensor]] = []
-        for one in required:
-            place = self._find_place(one.response)
-            if one.low > -torch.inf:
-                found.append(partial(_compute_violation, place=place, sign=1.0, end=one.low))
-            if one.high < torch.inf:
-                found.append(partial(_compute_violation, place=place, sign=-1.0, end=one.high))
-        return found
-
-
-def _compute_violation(samples: Float[Tensor, "... m"], place: int, sign: float, end: float) -> Float[Tensor, "..."]:
-    """The distance of an end above the samples of one response (sign 1), or below them (sign -1)."""
-    return sign * (end - samples[..., place])
+        """Functions of samples that are negative where A f < b, with ±1 in the columns of required responses."""
+        ends = [(one.response, -1.0, one.low) for one in required if one.low > -torch.inf]
+        ends += [(one.response, 1.0, one.high) for one in required if one.high < torch.inf]
+        A, b = self.example.new_zeros(len(ends), len(self.models)), self.example.new_zeros(len(ends), 1)
+        for row, (response, sign, end) in enumerate(ends):
+            A[row, self._find_place(response)], b[row] = sign, sign * end
+        return get_outcome_constraint_transforms((A, b)) or []
 
 
 class SumOfLogarithms(AcquisitionFunction):

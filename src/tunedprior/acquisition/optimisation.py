@@ -20,7 +20,6 @@ from botorch.optim.batched_lbfgs_b import fmin_l_bfgs_b_batched
 from botorch.optim.initializers import initialize_q_batch
 from botorch.utils.sampling import draw_sobol_samples
 from jaxtyping import Bool, Float, Float64
-from numpy import ndarray
 from scipy.optimize import NonlinearConstraint, minimize
 from torch import Tensor
 
@@ -93,7 +92,7 @@ class _Search:
             width *= _NARROWER if stuck or has_lists else 1.0
         return best
 
-    def _evaluate_settings(self, settings: list[Setting]) -> Float64[ndarray, " n"]:
+    def _evaluate_settings(self, settings: list[Setting]) -> Float64[np.ndarray, " n"]:
         X = self.constrained.box.encode(settings)
         values = evaluate_acquisition(self.acquisition, X[:, None]).nan_to_num(nan=-torch.inf)
         return values.detach().double().numpy()
@@ -119,7 +118,7 @@ class _Search:
         return []
 
     def _find_top(self, start: Float[Tensor, " k"], columns: list[int]) -> Float[Tensor, " k"]:
-        def evaluate_negative_acquisition(point: Float64[ndarray, " c"]) -> tuple[float, Float64[ndarray, " c"]]:
+        def evaluate_negative_acquisition(point: Float64[np.ndarray, " c"]) -> tuple[float, Float64[np.ndarray, " c"]]:
             X = start.clone()
             X[columns] = torch.from_numpy(point)
             value, gradient = _evaluate_with_gradient(self.acquisition, X)
@@ -155,7 +154,7 @@ class _Search:
         mine, rest = matrix[:, columns] / size, matrix[:, others] @ row[others]
         low, high = (edges - rest) / size.T
 
-        def decode(point: Float64[ndarray, " c"]) -> Float64[ndarray, " c"]:
+        def decode(point: Float64[np.ndarray, " c"]) -> Float64[np.ndarray, " c"]:
             return np.array([axis.decode(float(code)) for axis, code in zip(axes, point, strict=True)])
 
         # SciPy wants equalities apart from inequalities.
@@ -285,8 +284,8 @@ def _climb_with_gradients(
     """Maximise as `optimize_acqf` does, with the same starts and algorithm, but with analytic gradients."""
 
     def evaluate_negative_acquisition(
-        X: Float64[ndarray, "b k"],
-    ) -> tuple[Float64[ndarray, " b"], Float64[ndarray, "b k"]]:
+        X: Float64[np.ndarray, "b k"],
+    ) -> tuple[Float64[np.ndarray, " b"], Float64[np.ndarray, "b k"]]:
         values, gradients = acquisition.evaluate_with_gradients(torch.from_numpy(X))
         return -values.numpy(), -gradients.numpy()
 

@@ -24,7 +24,7 @@ from tunedprior.beliefs.feature_variances import (
 from tunedprior.beliefs.registry import KernelBelief, register
 from tunedprior.checks import Numbers, check_positive
 from tunedprior.errors import InputError
-from tunedprior.kernels.anchors import AnchorAccess, FixedKernel, Float64Module, check_anchors
+from tunedprior.kernels.anchors import AnchorAccess, FixedKernel, check_anchors
 from tunedprior.kernels.explicit_features import (
     MOST_FEATURES,
     ROUNDING,
@@ -203,16 +203,6 @@ class AlignedKernelBase(FixedKernel):
         return mean * mean2 + self.variance * left_open
 
 
-class _Number(Float64Module):
-    """A float64 number that moves between devices; a module, because GPyTorch would slice a kernel's own buffer."""
-
-    value: Tensor
-
-    def __init__(self, value: float) -> None:
-        super().__init__()
-        self.register_buffer("value", torch.tensor(value, dtype=torch.float64))
-
-
 class AlignedFeatureKernel(AlignedKernelBase):
     """K = ŵᵀφ(x) ŵᵀφ(x') + s_f² (K₂(x, x') - φ(x)ᵀQφ(x')): the aligned belief by features, from any number of rows.
 
@@ -238,7 +228,8 @@ class AlignedFeatureKernel(AlignedKernelBase):
         tau = self.base.compute_weights_at(indices).to(weights)
         mixing = torch.cat([weights[:, None], known], dim=1) * tau[:, None]
         self.features = Features(indices, mixing=mixing)
-        self._variance = _Number(variance)
+        # Not the kernel's own buffer, which GPyTorch would slice.
+        self.features.register_buffer("variance", torch.tensor(variance, dtype=torch.float64))
 
     @property
     def num_features(self) -> int:
@@ -265,7 +256,7 @@ class AlignedFeatureKernel(AlignedKernelBase):
     @property
     def variance(self) -> Float[Tensor, ""]:
         """s_f², the prior variance of the weights of g."""
-        return self._variance.value
+        return self.features.get_buffer("variance")
 
     def evaluate_mean_and_known(
         self, product: Product

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Float64, Int
-from numpy import ndarray
 from torch import Tensor
 
 from tunedprior.kernels.anchors import FixedKernel, Float64Module, draw_box_sample
@@ -167,9 +166,9 @@ class FeatureKernel(FixedKernel):
         """K(left row i, right row i) for every i: the diagonal."""
         both = left.multiply_rows(right)
         powers = self.features.compute_powers(both.flatten())
-        sums = self._sum_slices(partial(self._evaluate_rowwise, powers), powers, powers).reshape(
-            both.log_envelope.shape
-        )
+        sums = self._sum_slices(
+            lambda some: self.coefficients[some] @ self.features.evaluate_slice(powers, some), powers, powers
+        ).reshape(both.log_envelope.shape)
         if self.remainder:
             sums = sums + self.remainder * self.base.evaluate_matrix(both, both.make_empty_product()).squeeze(-1)
         return sums
@@ -185,10 +184,6 @@ class FeatureKernel(FixedKernel):
         features: Tensor = self.features.evaluate_slice(left, some).unflatten(1, (*batch, -1))
         others: Tensor = self.features.evaluate_slice(right, some).unflatten(1, (*batch, -1))
         return (features.movedim(0, -1) * self.coefficients[some]) @ others.movedim(0, -2)
-
-    def _evaluate_rowwise(self, both: Powers, some: slice) -> Float[Tensor, " n"]:
-        """Σ_i c_i ϑ_i(x)ϑ_i(x'), from the powers and envelopes of x ⊙ x'."""
-        return self.coefficients[some] @ self.features.evaluate_slice(both, some)
 
     def _sum_slices(self, run: Callable[[slice], Tensor], left: Powers, right: Powers) -> Float[Tensor, "..."]:
         """The sum of run(slice) over slices of all features, each small enough for the cache."""
@@ -248,7 +243,7 @@ def _enumerate_by_degree(num_inputs: int) -> Iterator[Int[Tensor, "p d"]]:
         yield list_multi_indices(num_inputs, degree)[comb(num_inputs + degree - 1, num_inputs) if degree else 0 :]
 
 
-def _compute_log_sizes(base: FreeKernel, anchors: Product, negligible: float = ROUNDING) -> Float64[ndarray, "d k"]:
+def _compute_log_sizes(base: FreeKernel, anchors: Product, negligible: float = ROUNDING) -> Float64[np.ndarray, "d k"]:
     """log of the mean of φ_k² over the anchors, per input and power k, up to a power where it is negligible."""
     highest, (x, envelope) = _POWERS, (anchors.points, base.evaluate_input_log_envelopes(anchors.points))
     while True:
@@ -256,14 +251,14 @@ def _compute_log_sizes(base: FreeKernel, anchors: Product, negligible: float = R
         factors: Any = base.compute_log_factors(highest)
         sizes = (2 * logs).logsumexp(0) - np.log(len(x)) + factors.to(x)
         if (sizes[:, -2:].amax(1) - sizes.amax(1) < np.log(negligible) - 10).all() or highest >= MOST_POWERS:
-            found: Float64[ndarray, "d k"] = sizes.cpu().numpy()
+            found: Float64[np.ndarray, "d k"] = sizes.cpu().numpy()
             return found
         highest *= 2
 
 
 def _find_large_sums(
-    sizes: Float64[ndarray, "d k"], least: float
-) -> tuple[Int[ndarray, "p d"], Float64[ndarray, " p"]] | None:
+    sizes: Float64[np.ndarray, "d k"], least: float
+) -> tuple[Int[np.ndarray, "p d"], Float64[np.ndarray, " p"]] | None:
     """All i with Σ_d sizes[d, i_d] ≥ least, and these sums; None if there are too many.
 
     Branch and bound, input by input: a partial sum is dropped if even the largest rest would not reach `least`.

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from gpytorch.kernels import Kernel
 from jaxtyping import Float, Float64
-from numpy import ndarray
 from scipy.optimize import minimize
 from torch import Tensor
 
@@ -137,7 +136,7 @@ def _copy_with_parameter(template: FreeKernel, value: float) -> FreeKernel:
     return kernel
 
 
-def _make_parameter_grid(template: FreeKernel, points: int) -> Float64[ndarray, " k"]:
+def _make_parameter_grid(template: FreeKernel, points: int) -> Float64[np.ndarray, " k"]:
     if template.tuned_parameter is None:
         return np.ones(1)
     return np.geomspace(*_get_parameter_bounds(template), points)
@@ -164,8 +163,8 @@ def _score_grid(
     template: FreeKernel,
     X: Float[Tensor, "n d"],
     y: Float[Tensor, " n"],
-    parameters: Float64[ndarray, " k"],
-    lams: Float64[ndarray, " l"],
+    parameters: Float64[np.ndarray, " k"],
+    lams: Float64[np.ndarray, " l"],
 ) -> list[Candidate]:
     """Every combination of parameter and λ with its score, best first; larger parameter and λ first in a tie."""
     scored = []
@@ -193,7 +192,7 @@ def _select_by_zooming(
     return Selection(replace(machine, lam=lam), _copy_with_parameter(template, parameter), score[0])
 
 
-def _refine_grid(centre: float, grid: Float64[ndarray, " k"]) -> Float64[ndarray, " j"]:
+def _refine_grid(centre: float, grid: Float64[np.ndarray, " k"]) -> Float64[np.ndarray, " j"]:
     """The centre and the (geometric) half-way points to its neighbours in the grid, within the grid."""
     if len(grid) == 1:
         return grid
@@ -251,14 +250,14 @@ def _descend(
     bounds.append(tuple(np.log(lam_bounds).tolist()))
     variables = [log_lam] if raw is None else [raw, log_lam]
 
-    def set_variables(theta: Float64[ndarray, " k"]) -> None:
+    def set_variables(theta: Float64[np.ndarray, " k"]) -> None:
         values = torch.as_tensor(theta)
         with torch.no_grad():
             log_lam.copy_(values[-1])
             if raw is not None:
                 raw.copy_(values[:-1].view_as(raw))
 
-    def evaluate_error_and_gradient(theta: Float64[ndarray, " k"]) -> tuple[float, Float64[ndarray, " k"]]:
+    def evaluate_error_and_gradient(theta: Float64[np.ndarray, " k"]) -> tuple[float, Float64[np.ndarray, " k"]]:
         set_variables(theta)
         gram = kernel(X).to_dense() + log_lam.exp() * torch.eye(len(X)).to(X)
         error = (compute_loo_residuals(cholesky(gram), y) ** 2).mean()

@@ -164,9 +164,10 @@ def fit_sources(
             fitted = [(fit, one.scale) for one in sets for fit in fit_training_set(one, seed, axes, absent)]
             fits, units = zip(*fitted, strict=True)
             sample = sets[-1].points[draw_row_numbers(len(sets[-1].points), _SOME, seed)]
-            probabilities = FIT_PROBABILITIES * len(sets)
-            found = SourceData(name, fits, units, sets[0].shift, probabilities, sample=sample, places=sets[-1].places)
-            found = replace(found, span=tables[name].span)
+            found = SourceData(
+                name, fits, units, sets[0].shift, FIT_PROBABILITIES * len(sets),
+                sample=sample, places=sets[-1].places, span=tables[name].span,
+            )  # fmt: skip
             known.append(_apply_relation(found, relations, direction, tables[name].labels, name in reversed_sources))
     return box, tuple(known)
 

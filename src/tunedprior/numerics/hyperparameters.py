@@ -11,7 +11,6 @@ from math import lgamma, log, pi
 import numpy as np
 import torch
 from jaxtyping import Float, Float64
-from numpy import ndarray
 from scipy.optimize import minimize
 from torch import Tensor
 from torch.quasirandom import SobolEngine
@@ -132,7 +131,9 @@ class HyperPrior:
         lengths = (log(least_lengthscale), log(_LENGTHSCALES[1]))
         bounds = [lengths] * (len(self.mean) - 1) + [(log(_NOISE[0]), log(_NOISE[1]))]
 
-        def evaluate_negative_log_posterior(theta: Float64[ndarray, " k"]) -> tuple[float, Float64[ndarray, " k"]]:
+        def evaluate_negative_log_posterior(
+            theta: Float64[np.ndarray, " k"],
+        ) -> tuple[float, Float64[np.ndarray, " k"]]:
             value, gradient = self.compute_log_posterior(torch.as_tensor(theta), squares, y)
             return -value, -gradient.numpy()
 

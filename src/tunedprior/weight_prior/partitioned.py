@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float64, Int64, UInt64
-from numpy import ndarray
 
 from tunedprior.checks import check_positive_integer, warn
 from tunedprior.errors import NothingToLearnError, OldDataWarning
@@ -59,7 +58,7 @@ class SampledRows:
     """
 
     most: int
-    keys: UInt64[ndarray, " k"]
+    keys: UInt64[np.ndarray, " k"]
     rows: pd.DataFrame
 
     def merge(self, other: "SampledRows") -> "SampledRows":
@@ -86,13 +85,13 @@ def draw_sample(pieces: Pieces, rules: RowRules, most: int, seed: int) -> Sample
     return found
 
 
-def _compute_row_keys(numbers: Int64[ndarray, " n"], seed: int) -> UInt64[ndarray, " n"]:
+def _compute_row_keys(numbers: Int64[np.ndarray, " n"], seed: int) -> UInt64[np.ndarray, " n"]:
     """A pseudo-random key for each row number: the mixing function of SplitMix64."""
     x = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     x ^= np.random.SeedSequence(seed).generate_state(1, np.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
-    mixed: UInt64[ndarray, " n"] = x ^ (x >> np.uint64(31))
+    mixed: UInt64[np.ndarray, " n"] = x ^ (x >> np.uint64(31))
     return mixed
 
 
@@ -100,8 +99,8 @@ def _compute_row_keys(numbers: Int64[ndarray, " n"], seed: int) -> UInt64[ndarra
 class Ranges:
     """The least and the largest value of each number, the counts of each category, and the rows that were left out."""
 
-    low: Float64[ndarray, " k"]
-    high: Float64[ndarray, " k"]
+    low: Float64[np.ndarray, " k"]
+    high: Float64[np.ndarray, " k"]
     categories: tuple[Counter[Any], ...]
     used: int = 0
     left_out: LeftOut = field(default_factory=LeftOut)

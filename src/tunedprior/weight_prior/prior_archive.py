@@ -21,7 +21,7 @@ from tunedprior.errors import FileFormatError, InputError, TunedPriorError
 from tunedprior.kernels.registry import check_kernel_arguments, get_kernel_arguments, make_kernel
 from tunedprior.machines import AlphaFit, FeatureFit
 from tunedprior.space.encoding import Axis, Box
-from tunedprior.tables import check_file_name, write_atomically
+from tunedprior.tables import check_file_name
 
 if TYPE_CHECKING:
     from tunedprior.weight_prior.prior import WeightPrior
@@ -170,11 +170,6 @@ _MOST_POWERS = 2**14
 _ROUNDING = 1e-6
 
 
-def write(prior: "WeightPrior", path: str | PathLike[str]) -> None:
-    """Write the prior into one file, atomically: a crash leaves the previous file or the new one."""
-    write_atomically(path, encode_prior(prior))
-
-
 def encode_prior(prior: "WeightPrior") -> bytes:
     """Encode a prior as the content of a file."""
     header = {
@@ -199,7 +194,7 @@ def encode_prior(prior: "WeightPrior") -> bytes:
 
 
 def read(path: str | PathLike[str]) -> dict[str, Any]:
-    """The fields of the `WeightPrior` that `write` stored in this file."""
+    """The fields of the `WeightPrior` that `encode_prior` encoded and this file holds."""
     file = Path(check_file_name(path))
     try:
         if file.is_dir():
@@ -223,7 +218,7 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def is_weight_prior(path: str | PathLike[str]) -> bool:
-    """Whether the file is one that `write` made, by its content; False if it cannot be read."""
+    """Whether the file is one that `WeightPrior.save` wrote, by its content; False if it cannot be read."""
     try:
         with zipfile.ZipFile(path) as archive:
             return "header.npy" in archive.namelist()
