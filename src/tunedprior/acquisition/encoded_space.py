@@ -1,6 +1,7 @@
 """The search space for the optimiser of acquisition functions: bounds, lists of values and constraints."""
 
 from dataclasses import dataclass
+from math import prod
 
 import pandas as pd
 import torch
@@ -45,18 +46,28 @@ class ConstrainedSpace:
 
 @dataclass(frozen=True)
 class EncodedSpace:
-    """The allowed encoded settings: bounds of each parameter, the list of values if it has one, and constraints."""
+    """The allowed encoded settings: bounds of each parameter, the list of values if it has one, and constraints.
+
+    Attributes:
+        bounds: The least and the largest value of each parameter.
+        values: By column, the values of each discrete number.
+        categories: By column, the codes of each category.
+        fixed: By column, the value of each parameter that has one.
+        constrained: The space, if it has constraints.
+        lists: The values of each parameter; None if one has no list of them.
+    """
 
     bounds: Float[Tensor, "2 k"]
     values: dict[int, list[float]]
     categories: dict[int, list[float]]
     fixed: dict[int, float]
-    constrained: "ConstrainedSpace | None" = None
+    constrained: ConstrainedSpace | None = None
+    lists: list[Float[Tensor, " v"]] | None = None
 
     @classmethod
     def from_space(cls, space: Space, box: Box) -> "EncodedSpace":
         """Encode the allowed values of a search space."""
-        bounds, values, categories, fixed = [], {}, {}, {}
+        bounds, values, categories, fixed, lists = [], {}, {}, {}, []
         for column, parameter in enumerate(space.parameters):
             listed = parameter.count is not None and parameter.count <= _LISTED
             if isinstance(parameter, Categorical):
@@ -65,14 +76,16 @@ class EncodedSpace:
                 ends = parameter.list_values() if listed else [parameter.low, parameter.high]
                 allowed = sorted(box.axes[column].encode(pd.Series(ends, dtype=float)).tolist())
             bounds.append((allowed[0], allowed[-1]))
+            lists.append(torch.tensor(allowed, dtype=torch.float64))
             if parameter.count == 1:
                 fixed[column] = allowed[0]
             elif isinstance(parameter, Categorical):
                 categories[column] = allowed
             elif listed:
                 values[column] = allowed
-        edges = torch.tensor(bounds, dtype=torch.float64).T
-        return cls(edges, values, categories, fixed, ConstrainedSpace.from_space(space, box))
+        edges, constrained = torch.tensor(bounds, dtype=torch.float64).T, ConstrainedSpace.from_space(space, box)
+        are_listed = len(values | categories | fixed) == len(bounds)
+        return cls(edges, values, categories, fixed, constrained, lists if are_listed else None)
 
     @property
     def discrete(self) -> dict[int, list[float]]:
@@ -83,17 +96,9 @@ class EncodedSpace:
         """All settings, if there are not too many."""
         if self.constrained is not None:
             return self.constrained.all_settings
-        lists = self.list_values()
-        if lists is None or torch.tensor([len(X) for X in lists], dtype=torch.float64).prod() > _ENUMERATED:
+        if self.lists is None or prod(len(values) for values in self.lists) > _ENUMERATED:
             return None
-        return torch.cartesian_prod(*lists).reshape(-1, len(lists))
-
-    def list_values(self) -> list[Float[Tensor, " v"]] | None:
-        """The values of each parameter; None if one has no list of them."""
-        each = self.discrete | {column: [code] for column, code in self.fixed.items()}
-        if len(each) < self.bounds.shape[1]:
-            return None
-        return [torch.tensor(each[column], dtype=torch.float64) for column in range(len(each))]
+        return torch.cartesian_prod(*self.lists).reshape(-1, len(self.lists))
 
 
 _SAME = 1e-9  # encoded settings closer than this are the same

@@ -246,11 +246,10 @@ def _search_with_botorch(
     pending: Float[Tensor, "p k"],
 ) -> Float[Tensor, " k"]:
     """Maximise with BoTorch's routines, in a space with continuous parameters or with too many settings to list."""
-    fixed, lists = encoded_space.fixed or None, encoded_space.list_values()
-    at_once = get_batch_size(acquisition)
-    if lists is not None:
+    fixed, at_once = encoded_space.fixed or None, get_batch_size(acquisition)
+    if encoded_space.lists is not None:
         found, _ = optimize_acqf_discrete_local_search(
-            acquisition, lists, q=1, num_restarts=_RESTARTS, raw_samples=_RAW_SAMPLES, X_avoid=avoid
+            acquisition, encoded_space.lists, q=1, num_restarts=_RESTARTS, raw_samples=_RAW_SAMPLES, X_avoid=avoid
         )
     elif not encoded_space.discrete:
         ends, values = optimize_acqf(

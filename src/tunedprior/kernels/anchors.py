@@ -262,8 +262,7 @@ class ReweightedKernel(AnchorAccess, FreeKernel):
     @property
     def batch_shape(self) -> torch.Size:
         """The batch shape of the base: anchors and α are shared by the whole batch."""
-        shape: torch.Size = self.base.batch_shape
-        return shape
+        return torch.Size(self.base.batch_shape)
 
     def named_sub_kernels(self) -> Iterator[tuple[str, Kernel]]:
         """The base alone, not the kernels inside it: GPyTorch cannot assign to dotted names."""

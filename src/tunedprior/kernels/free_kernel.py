@@ -412,8 +412,7 @@ class WithBias(FreeKernel):
     @property
     def batch_shape(self) -> torch.Size:
         """The batch shape of the base."""
-        shape: torch.Size = self.base.batch_shape
-        return shape
+        return torch.Size(self.base.batch_shape)
 
     def named_sub_kernels(self) -> Iterator[tuple[str, Kernel]]:
         """The base alone, not the kernels inside it: GPyTorch cannot assign to dotted names."""

@@ -320,15 +320,14 @@ class MixtureOfProcesses(Model, FantasizeMixin):
 
     def whiten_cross_covariance(self, x: Float[Tensor, "*batch q d"]) -> Float[Tensor, "*all s n q"]:
         """L⁻¹ cov(f(D), f(x)), for every process; for all fantasies, if there are any."""
-        if self.factor.ndim > 3:  # fantasies have factors of their own
-            covariance = self.processes.compute_covariance(self.x, x)
-            each: Tensor = torch.linalg.solve_triangular(self.factor, covariance, upper=False)
-            return each
-        # One triangular system for the whole batch, instead of one for each of its members.
-        covariance = self.processes.compute_covariance(self.x, x.reshape(-1, x.shape[-1]))
+        have_factors = self.factor.ndim > 3  # fantasies have factors of their own
+        # Else there is one triangular system for the whole batch, instead of one for each of its members.
+        points = x if have_factors else x.reshape(-1, x.shape[-1])
+        covariance = self.processes.compute_covariance(self.x, points)
         solved: Tensor = torch.linalg.solve_triangular(self.factor, covariance, upper=False)
-        shaped: Tensor = solved.unflatten(-1, x.shape[:-1])
-        return shaped.movedim((0, 1), (-3, -2))
+        if have_factors:
+            return solved
+        return solved.reshape(*solved.shape[:-1], *x.shape[:-1]).movedim((0, 1), (-3, -2))
 
     def _copy(
         self,

@@ -167,8 +167,7 @@ class HyperPrior:
         curvature = (here - there) / _STEP
         least = 1 / torch.linalg.eigvalsh(self.covariance).max()
         values, vectors = torch.linalg.eigh((curvature + curvature.mT) / 2)
-        spread: Tensor = widened * values.clamp_min(least).rsqrt()
-        root: Tensor = vectors * spread
+        root: Tensor = vectors * (widened * values.clamp_min(least).rsqrt())
         return root
 
 
@@ -229,7 +228,5 @@ def compute_normal_log_density(
     theta: Float[Tensor, "n k"], middle: Float[Tensor, " k"], root: Float[Tensor, "k k"]
 ) -> Float[Tensor, " n"]:
     """log N(θ; m, WWᵀ) for a square root W."""
-    off = torch.linalg.solve(root, (theta - middle).mT)
-    size = root.slogdet().logabsdet + len(middle) / 2 * log(2 * pi)
-    density: Tensor = -off.square().sum(0) / 2 - size
-    return density
+    off: Tensor = torch.linalg.solve(root, (theta - middle).mT)
+    return -off.square().sum(0) / 2 - root.slogdet().logabsdet - len(middle) / 2 * log(2 * pi)
