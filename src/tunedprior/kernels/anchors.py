@@ -268,11 +268,9 @@ class ReweightedKernel(AnchorAccess, FreeKernel):
         """The base alone, not the kernels inside it: GPyTorch cannot assign to dotted names."""
         yield "base", self.base
 
-    def evaluate_features(self, x: Float[Tensor, "*batch n d"], max_degree: int) -> Float[Tensor, "*batch2 n p"]:
-        """ϑ(x), unweighted, of the base, for the p multi-indices of total degree ≤ max_degree."""
-        x = self.select_columns(x)
-        self.check_points(x)
-        return self.base.evaluate_features(x, max_degree)
+    def evaluate_features_at(self, product: Product, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch n p"]:
+        """ϑ_i of every row, of the base, for the given multi-indices."""
+        return self.base.evaluate_features_at(product, indices)
 
     def list_multi_indices(self, max_degree: int, num_inputs: int | None = None) -> Int[Tensor, "p d"]:
         """The multi-indices i (exponents) of the base's features."""
