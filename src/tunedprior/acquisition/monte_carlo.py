@@ -66,17 +66,12 @@ class SampledResponses:
         self, goals: Sequence[ScaledGoal], worths: Sequence[float], best: float, required: Sequence[ScaledRequirement]
     ) -> AcquisitionFunction:
         """log E[(Σ_r ω_r u_r(f_r) - best)₊ Π 1(…)]; a single goal has the worth 1."""
-        places = [self._find_place(one.response) for one in goals]
-
-        def compute_utility(samples: Float[Tensor, "... m"], X: Tensor | None) -> Float[Tensor, "..."]:  # noqa: ARG001 (BoTorch gives it)
-            each = [one.compute_utility(samples[..., place]) for one, place in zip(goals, places, strict=True)]
-            return torch.stack([worth * one for worth, one in zip(worths, each, strict=True)]).sum(0)
-
+        compute_utilities = self._make_utility_function(goals)
         return qLogExpectedImprovement(
             self._join_models(),
             best,
             self._make_sampler(),
-            GenericMCObjective(compute_utility),
+            GenericMCObjective(lambda samples, X: compute_utilities(samples, X) @ samples.new_tensor(worths)),
             X_pending=self.pending if len(self.pending) else None,
             constraints=self._make_constraints(required) or None,
         )
@@ -89,18 +84,12 @@ class SampledResponses:
         required: Sequence[ScaledRequirement],
     ) -> AcquisitionFunction:
         """log E[hypervolume that u(f) adds to what the front dominates, above the reference point, Π 1(…)]."""
-        places = [self._find_place(one.response) for one in goals]
-
-        def compute_utilities(samples: Float[Tensor, "... m"], X: Tensor | None) -> Float[Tensor, "... g"]:  # noqa: ARG001
-            each = [one.compute_utility(samples[..., place]) for one, place in zip(goals, places, strict=True)]
-            return torch.stack(each, -1)
-
         return qLogExpectedHypervolumeImprovement(
             self._join_models(),
             reference,
             FastNondominatedPartitioning(reference, front),  # type: ignore[arg-type]  # BoTorch's type is too narrow
             self._make_sampler(),
-            GenericMCMultiOutputObjective(compute_utilities),
+            GenericMCMultiOutputObjective(self._make_utility_function(goals)),
             X_pending=self.pending if len(self.pending) else None,
             constraints=self._make_constraints(required) or None,
         )
@@ -108,6 +97,15 @@ class SampledResponses:
     def make_probability(self, required: Sequence[ScaledRequirement]) -> AcquisitionFunction:
         """log P(every requirement holds)."""
         return qLogProbabilityOfFeasibility(self._join_models(), self._make_constraints(required), self._make_sampler())
+
+    def _make_utility_function(self, goals: Sequence[ScaledGoal]) -> Callable[[Tensor, Tensor | None], Tensor]:
+        """A function from samples of all responses to u_r(f_r) of each goal, along the last axis."""
+        places = [(one, self._find_place(one.response)) for one in goals]
+
+        def compute_utilities(samples: Float[Tensor, "... m"], X: Tensor | None) -> Float[Tensor, "... g"]:  # noqa: ARG001 (BoTorch gives it)
+            return torch.stack([one.compute_utility(samples[..., place]) for one, place in places], -1)
+
+        return compute_utilities
 
     def _find_place(self, response: str) -> int:
         return list(self.models).index(response)

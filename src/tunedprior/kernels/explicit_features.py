@@ -379,7 +379,11 @@ class _MissingBounds:
         self, base: FreeKernel, anchors: Product, learnt: Float[Tensor, "r a"], far: Float[Tensor, " d"], weighted: bool
     ) -> None:
         gram, size = base.evaluate_matrix(anchors, anchors), learnt.abs()
-        self._highest_mean, self._highest_peak = _bound_feature_squares(base, far, weighted)
+        # On the square of any feature: its peak, and its mean over the box.
+        self._highest_peak = _evaluate_at_corner(base, far) if weighted else 1.0
+        means, self._highest_mean = _compute_log_means(base, far, weighted), self._highest_peak
+        if means is not None:
+            self._highest_mean = min(self._highest_peak, float(means.amax(1).sum().exp()))
         self._squares = float(((learnt @ gram) * learnt).sum())
         self._rounding = ROUNDING * float(((size @ gram.abs()) * size).sum())
         self._diagonal, self._whole_diagonal = gram.diagonal(), gram.diagonal()
@@ -425,13 +429,6 @@ def _mask_smallest(sizes: Float[Tensor, " p"], together: float) -> Bool[Tensor, 
 def _compute_reach(base: FreeKernel, anchors: Product) -> Float[Tensor, " d"]:
     """Half-width of the box in each input: 1, `OPEN_REACH` for open domains, or more where anchors lie further out."""
     return anchors.points.abs().amax(0).clamp(min=OPEN_REACH if base.open_domain else 1)
-
-
-def _bound_feature_squares(base: FreeKernel, far: Float[Tensor, " d"], weighted: bool) -> tuple[float, float]:
-    """Upper bounds on the mean over the box, and on the peak, of the square of any feature."""
-    peak = _evaluate_at_corner(base, far) if weighted else 1.0
-    means = _compute_log_means(base, far, weighted)
-    return peak if means is None else min(peak, float(means.amax(1).sum().exp())), peak
 
 
 def _compute_log_means(base: FreeKernel, far: Float[Tensor, " d"], weighted: bool) -> Float[Tensor, "d q"] | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from math import inf, log, sqrt
 from typing import Any
 
@@ -129,21 +130,6 @@ class Hypotheses:
         """Whether a hypothesis has a share in a kernel whose length-scales depend on the observations."""
         return (self.processes.shares[:, self.fitted_rows] != 0).any(-1)
 
-    def select(self, which: Int[Tensor, " k"]) -> "Hypotheses":
-        """The subset `which` of the hypotheses."""
-        rows = which.tolist()
-        return replace(
-            self,
-            processes=self.processes.select(which),
-            log_prior=self.log_prior[which],
-            labels=tuple(self.labels[row] for row in rows),
-            slopes=self.slopes[which],
-            fit_indices=tuple(self.fit_indices[row] for row in rows),
-            certainty=self.certainty[which],
-            from_prior=self.from_prior[which],
-            near_top=self.near_top[which],
-        )
-
     def drop_noise_variants(self) -> "Hypotheses":
         """Keep one of the hypotheses that differ only in their noise variance, for data whose noise is known.
 
@@ -151,7 +137,17 @@ class Hypotheses:
         such variants, and all are kept.
         """
         once = (self.processes.noise == _NOISE[0]) | self.from_prior | self.near_top
-        return self.select(once.nonzero().flatten())
+        return replace(
+            self,
+            processes=self.processes.select(once),
+            log_prior=self.log_prior[once],
+            labels=tuple(compress(self.labels, once)),
+            slopes=self.slopes[once],
+            fit_indices=tuple(compress(self.fit_indices, once)),
+            certainty=self.certainty[once],
+            from_prior=self.from_prior[once],
+            near_top=self.near_top[once],
+        )
 
     def fit_lengthscales(
         self, x: Float[Tensor, "n d"], y: Float[Tensor, " n"], noise_variance: float | None = None

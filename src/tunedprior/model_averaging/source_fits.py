@@ -160,7 +160,8 @@ def fit_sources(
         for name, (own, ready) in useful.items():
             sets = [ready if own == box else TrainingSet.from_old_table(tables[name], box).standardise()]
             sets = _drop_doubtful(tables[name], box) + sets
-            absent = _get_input_numbers(tables[name].absent, box)
+            varying = [axis.name for axis in box.axes if axis.width]
+            absent = [number for number, column in enumerate(varying) if column in tables[name].absent]
             fitted = [(fit, one.scale) for one in sets for fit in fit_training_set(one, seed, axes, absent)]
             fits, units = zip(*fitted, strict=True)
             sample = sets[-1].points[draw_row_numbers(len(sets[-1].points), _SOME, seed)]
@@ -170,12 +171,6 @@ def fit_sources(
             )  # fmt: skip
             known.append(_apply_relation(found, relations, direction, tables[name].labels, name in reversed_sources))
     return box, tuple(known)
-
-
-def _get_input_numbers(names: Collection[str], box: Box) -> list[int]:
-    """The numbers of these parameters among those that have kernel inputs."""
-    varying = [axis.name for axis in box.axes if axis.width]
-    return [number for number, name in enumerate(varying) if name in names]
 
 
 def _apply_relation(
