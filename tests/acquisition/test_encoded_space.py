@@ -3,7 +3,7 @@
 import torch
 
 from support.builders import SMALL
-from tunedprior.acquisition.encoded_space import EncodedSpace
+from tunedprior.acquisition.optimisation import EncodedSpace
 from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Space
 

@@ -14,8 +14,8 @@ from optuna.distributions import BaseDistribution, FloatDistribution, IntDistrib
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from tunedprior.acquisition.encoded_space import is_near
 from tunedprior.acquisition.functions import AcquisitionChoice
+from tunedprior.acquisition.optimisation import is_near
 from tunedprior.errors import InputError
 from tunedprior.goals.objective import encode_run_settings
 from tunedprior.history.trials import History, Trial, collect_settings
