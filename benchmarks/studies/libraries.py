@@ -30,8 +30,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from benchmarks.tables import markdown
-from tunedprior.acquisition.encoded_space import EncodedSpace
-from tunedprior.acquisition.optimisation import maximize_feasible
+from tunedprior.acquisition.optimisation import EncodedSpace, maximize_feasible
 from tunedprior.errors import TunedPriorError
 from tunedprior.space.encoding import Box
 from tunedprior.space.feasible_rows import FeasibleRows

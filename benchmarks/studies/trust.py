@@ -29,7 +29,7 @@ from tunedprior.beliefs.registry import PriorCovariance
 from tunedprior.campaign import simulate
 from tunedprior.machines import AlphaFit
 from tunedprior.numerics.linalg import cholesky
-from tunedprior.numerics.stationary import Axes, compute_matern_covariances, compute_squared_differences
+from tunedprior.numerics.stationary import Axes, compute_matern_and_slope, compute_squared_differences
 
 NAME, SEED, STEPS, POOL = "Styblinski-Tang", 100, 20, 1024
 GRID = torch.linspace(-1, 1, 161, dtype=torch.float64)[:, None]
@@ -103,7 +103,7 @@ def _covariance(version: PriorCovariance) -> torch.Tensor:
     if isinstance(version.covariance, Kernel):
         with torch.no_grad():
             return version.covariance.forward(GRID, GRID)
-    return compute_matern_covariances(version.covariance[None] ** -2, compute_squared_differences(GRID, GRID))[0]
+    return compute_matern_and_slope(version.covariance[None] ** -2, compute_squared_differences(GRID, GRID))[0][0]
 
 
 def draw_trust(stored: pd.DataFrame) -> Figure:

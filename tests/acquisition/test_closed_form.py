@@ -19,9 +19,8 @@ from support.builders import SPACE, box_of, observed
 from support.cases import number, table
 from support.mixtures import make_closed_form, mixture_of_many
 from tunedprior.acquisition.closed_form import ClosedFormAcquisition, compute_log_improvement
-from tunedprior.acquisition.encoded_space import EncodedSpace
 from tunedprior.acquisition.functions import AcquisitionContext, make_acquisition
-from tunedprior.acquisition.optimisation import maximize
+from tunedprior.acquisition.optimisation import EncodedSpace, maximize
 from tunedprior.kernels.sections import KernelStack
 from tunedprior.model_averaging.hypotheses import Processes
 from tunedprior.model_averaging.mixture import MixtureOfProcesses

@@ -8,8 +8,7 @@ from botorch.models.deterministic import GenericDeterministicModel
 from support.builders import vector
 from support.mixtures import make_closed_form, mixture_of_many
 from tunedprior import Mixture, OnlyWhen, Optimizer, SearchConfig
-from tunedprior.acquisition.encoded_space import EncodedSpace
-from tunedprior.acquisition.optimisation import maximize
+from tunedprior.acquisition.optimisation import EncodedSpace, maximize
 from tunedprior.errors import InputError
 from tunedprior.models.gaussian_process import StandardSurrogate
 from tunedprior.space.encoding import Box

@@ -3,7 +3,7 @@
 import torch
 
 from support.builders import SMALL
-from tunedprior.acquisition.encoded_space import EncodedSpace
+from tunedprior.acquisition.optimisation import EncodedSpace
 from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Space
 
@@ -19,7 +19,7 @@ def test_every_kind_of_parameter_has_its_place() -> None:
     assert encoded_space.categories == {2: [0.0, 1.0, 2.0]}
     assert encoded_space.fixed == {3: 0.0, 4: 0.0}
     assert encoded_space.discrete == {1: [-1.0, -0.5, 1.0], 2: [0.0, 1.0, 2.0]}
-    assert encoded_space.list_values() is None
+    assert encoded_space.lists is None
     assert encoded_space.list_settings() is None
 
 

@@ -11,8 +11,7 @@ from botorch.optim import optimize_acqf
 from support.builders import SPACE, average_over, flipped, told, vector
 from support.mixtures import make_closed_form, mixture_of_many
 from tunedprior import Optimizer, SearchConfig
-from tunedprior.acquisition.encoded_space import EncodedSpace, is_among
-from tunedprior.acquisition.optimisation import _draw_starts, maximize
+from tunedprior.acquisition.optimisation import EncodedSpace, _draw_starts, is_among, maximize
 
 
 @pytest.mark.parametrize("num_inputs", [1, 2, 4])

@@ -11,7 +11,8 @@ from support.builders import KERNEL_BELIEFS, LAM, belief_kernel, learnt_belief, 
 from support.cases import number, table
 from tunedprior.beliefs import AlignedKernel, MatchedKernel, UncertainKernel
 from tunedprior.errors import DomainError, InputError
-from tunedprior.kernels import Linear, Polynomial, ReweightedKernel, SquaredExponential, explicit_features, theorem
+from tunedprior.kernels import Linear, Polynomial, ReweightedKernel, SquaredExponential, explicit_features
+from tunedprior.kernels import anchors as theorem
 from tunedprior.numerics.chunking import iterate_chunks
 
 BOTH_WAYS = [f"{name} by {way}" for way in ("sums", "features") for name in KERNEL_BELIEFS]

@@ -78,7 +78,7 @@ def test_short_lengthscales_on_six_inputs_fall_back_to_the_sum(name: str) -> Non
 
 @pytest.mark.parametrize("name", KERNEL_BELIEFS)
 def test_forty_inputs_are_no_trouble(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tunedprior.kernels.feature_selection.MOST_LOOKED_AT", 2**15)  # to give up sooner
+    monkeypatch.setattr("tunedprior.kernels.explicit_features.MOST_LOOKED_AT", 2**15)  # to give up sooner
     base = SquaredExponential(number(0.5))
     anchors, alpha = table(4, 40, seed=9, low=-0.2, high=0.2), table(4, seed=1)
     kernel = belief_kernel(name, base, anchors, alpha)

@@ -62,7 +62,7 @@ def test_trust_is_the_share_of_the_variance_that_old_data_accounts_for(monkeypat
     observations, average = observations_of(opt), opt.surrogate
     weighed, x = weighed_after(average, observations), average.box.to_kernel_inputs(observations.X)
     among, sample = weighed.hypotheses, draw_space_sample(average.hypotheses.axes, x)
-    inverse = torch.linalg.inv(among.processes.add_noise(among.processes.compute_covariance(x, x)))
+    inverse = torch.linalg.inv(among.processes.add_noise_(among.processes.compute_covariance(x, x)))
     cross, variance = among.processes.compute_covariance(sample, x), among.processes.compute_variance(sample)
     expected = dict.fromkeys(((label.old, label.belief) for label in among.labels), 0.0)
     relied_on = {old.name: [reliability(one, sample) for one in old.fits] for old in average.sources}

@@ -82,7 +82,7 @@ def test_a_slope_is_the_mean_over_all_hypotheses_that_hold_it(monkeypatch: pytes
     observations, average = observations_of(opt), opt.surrogate
     weighed = weighed_after(average, observations)
     among, x, y = weighed.hypotheses, average.box.to_kernel_inputs(observations.X), observations.y[:, 0].numpy()
-    covariances = among.processes.add_noise(among.processes.compute_covariance(x, x)).numpy()
+    covariances = among.processes.add_noise_(among.processes.compute_covariance(x, x)).numpy()
     relations = opt.trust.relations.set_index("old data")
     for old in average.sources:
         weights, means, rising = [], [], []

@@ -9,7 +9,7 @@ from support import reference
 from support.builders import LAM, normal
 from support.cases import number, table
 from tunedprior.beliefs import MatchedKernel, UncertainKernel
-from tunedprior.kernels import SquaredExponential, bessel
+from tunedprior.kernels import SquaredExponential, table1
 
 # ν below and above where L₄'s series gives way to Bessel functions, and one input on each side.
 BOTH_SIDES = pytest.mark.parametrize("lengthscales", [[0.6, 0.2], [0.15, 0.12], [0.15, 0.9]], ids=str)
@@ -21,7 +21,7 @@ def test_l4_equals_its_series(lengthscales: list[float]) -> None:
     corners = torch.tensor([[1.0, 1.0], [-1.0, 1.0], [0.0, -1.0], [1e-9, 0.5]], dtype=torch.float64)
     xs = [torch.cat([table(3, 2, seed=seed, low=-1, high=1), corners]) for seed in range(4)]
     products = [base.make_product(x) for x in xs]
-    values = bessel.evaluate_squared_exponential_l4(
+    values = table1.evaluate_squared_exponential_l4(
         base, products[0].multiply_all_pairs(products[1]), products[2].multiply_all_pairs(products[3])
     )
     loop = partial(reference.squared_exponential_l4, lengthscales=lengthscales, terms=300)
@@ -52,8 +52,8 @@ def test_first_and_second_derivatives(which: int, lengthscales: list[float]) -> 
 def test_bessel_functions_agree_with_the_series(order: int) -> None:
     t = torch.cat([torch.linspace(-9, 9, 61, dtype=torch.float64), number(1e-300)[None]])[None]
     scale = torch.exp(-2 * t.clamp(min=0).sqrt())
-    series = bessel.evaluate_bessel_clifford(t, order, 40) * scale
-    torch.testing.assert_close(bessel.evaluate_bessel_clifford(t, order, None), series, rtol=1e-11, atol=1e-13)
+    series = table1.evaluate_bessel_clifford(t, order, 40) * scale
+    torch.testing.assert_close(table1.evaluate_bessel_clifford(t, order, None), series, rtol=1e-11, atol=1e-13)
 
 
 def test_short_lengthscales_do_not_overflow() -> None:
@@ -78,5 +78,5 @@ def test_bessel_functions_of_higher_order_lose_no_digits_near_zero(order: int) -
     """t h_q = h_{q-2} - (q-1) h_{q-1} would, for small t."""
     small = torch.logspace(-14, 0.6, 60, dtype=torch.float64)
     t = torch.cat([-small, small])[None]
-    series = bessel.evaluate_bessel_clifford(t, order, 40) * torch.exp(-2 * t.clamp(min=0).sqrt())
-    torch.testing.assert_close(bessel.evaluate_bessel_clifford(t, order, None), series, rtol=2e-13, atol=0)
+    series = table1.evaluate_bessel_clifford(t, order, 40) * torch.exp(-2 * t.clamp(min=0).sqrt())
+    torch.testing.assert_close(table1.evaluate_bessel_clifford(t, order, None), series, rtol=2e-13, atol=0)

@@ -16,7 +16,7 @@ from support.cases import number, table
 from support.features import ard_kernel, fixed
 from tunedprior.beliefs import FixedReweightedKernel, MatchedKernel
 from tunedprior.kernels import DirectProduct, FreeKernel, LogRatio, Polynomial, SquaredExponential
-from tunedprior.kernels.feature_selection import (
+from tunedprior.kernels.explicit_features import (
     bound_missing_variance,
     select_largest_features,
     select_relevant_features,

@@ -13,7 +13,7 @@ from support.builders import corners
 from support.cases import number, table
 from support.features import ard_kernel, fixed
 from tunedprior.kernels import DirectProduct, Sinh
-from tunedprior.kernels.feature_selection import _compute_log_sizes, _find_large_sums, enumerate_best_first
+from tunedprior.kernels.explicit_features import _compute_log_sizes, _find_large_sums, enumerate_best_first
 
 
 @settings(max_examples=30)

@@ -12,7 +12,8 @@ from support.builders import normal
 from support.cases import CASES, IDS, Case, number, table
 from support.memory import LargestTensor
 from tunedprior.errors import DomainError, InputError
-from tunedprior.kernels import Linear, Polynomial, ReweightedKernel, SquaredExponential, theorem
+from tunedprior.kernels import Linear, Polynomial, ReweightedKernel, SquaredExponential
+from tunedprior.kernels import anchors as theorem
 from tunedprior.machines import LeastSquares
 
 

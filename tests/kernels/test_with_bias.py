@@ -38,6 +38,14 @@ def test_reweighted_the_constant_has_the_weight_of_the_learnt_bias() -> None:
     assert kernel.compute_weights(3)[-1].item() == pytest.approx(bias.item())
 
 
+def test_reweighted_twice_it_is_still_the_sum_over_its_features() -> None:
+    anchors, alpha, x = table(4, 2), table(4, seed=1), table(3, 2, seed=2)
+    once = ReweightedKernel(WithBias(Polynomial(2, number(0.8))), anchors, alpha)
+    twice = ReweightedKernel(once, anchors[:3], alpha[:3])
+    weighted = twice.evaluate_features(x, 2) * twice.compute_weights(2)
+    torch.testing.assert_close(twice(x).to_dense(), weighted @ weighted.mT)
+
+
 @pytest.mark.parametrize("base", [SquaredExponential(), Sinh(), Polynomial(2)], ids=lambda base: type(base).__name__)
 def test_the_bases_parameter_is_tuned(base) -> None:
     X = table(12, 2)

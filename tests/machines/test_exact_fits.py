@@ -12,7 +12,7 @@ from tunedprior import WeightPrior, pretrain
 from tunedprior.beliefs.reweighted import ReweightedBelief
 from tunedprior.errors import InputError
 from tunedprior.kernels import Exponential, FreeKernel, Polynomial, Sinh, SquaredExponential
-from tunedprior.kernels.feature_selection import select_complete_features
+from tunedprior.kernels.explicit_features import select_complete_features
 from tunedprior.machines import AlphaFit, FeatureFit, feature_ridge
 from tunedprior.machines.feature_ridge import FeatureMap, NormalEquations, solve_exactly
 

@@ -45,7 +45,7 @@ def test_what_has_grown_is_what_is_computed_directly(count: int) -> None:
     seen = fresh(x)
     held = seen.processes
     torch.testing.assert_close(seen.gram, held.kernels.evaluate_matrices(x, x), rtol=1e-12, atol=1e-13)
-    covariance = held.add_noise(held.compute_covariance(x, x))
+    covariance = held.add_noise_(held.compute_covariance(x, x))
     factor, right = seen.factors.to_dense(torch.tensor([2, 0])), table(4, count, 3, seed=9)
     direct = cholesky(covariance)
     torch.testing.assert_close(factor, direct[[2, 0]], rtol=1e-9, atol=1e-10)

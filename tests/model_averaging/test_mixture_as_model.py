@@ -40,7 +40,9 @@ def test_every_tensor_moves() -> None:
         if tensor.is_floating_point() and not name.startswith("kernels.")  # kernels of old data stay in float64
     }
     assert set(floating.values()) == {torch.float32}
-    assert {"factor", "whitened", "amplitude", "shares", "noise", "X", "targets", "x", "lengthscales"} <= set(floating)
+    assert {"factor", "whitened", "amplitude", "shares", "noise", "X", "train_targets", "x", "lengthscales"} <= set(
+        floating
+    )
     assert model.posterior(X.float()).mean.dtype == torch.float32
     assert_same_predictions(model, mixture(), tolerance=1e-4)
 

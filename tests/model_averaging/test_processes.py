@@ -22,7 +22,7 @@ def test_variances_are_the_diagonals_of_covariances() -> None:
     covariance = four_processes().compute_covariance(x, x)
     assert covariance.shape == (2, 4, 6, 6)
     torch.testing.assert_close(covariance.diagonal(dim1=-2, dim2=-1), four_processes().compute_variance(x))
-    noisy = four_processes().add_noise(covariance)
+    noisy = four_processes().add_noise_(covariance.clone())
     expected = vector(NOISE)[:, None].expand(2, 4, 6)
     torch.testing.assert_close((noisy - covariance).diagonal(dim1=-2, dim2=-1), expected, rtol=0, atol=1e-12)
     assert (noisy - covariance).count_nonzero() == 2 * 4 * 6

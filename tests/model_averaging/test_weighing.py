@@ -153,9 +153,9 @@ def test_observations_draw_length_scales_of_their_own() -> None:
     y = torch.tensor([math.sin(3 * setting["a"]) for setting in settings], dtype=torch.float64)[:, None]
     observations = Observations(average.box.encode(settings), (y - y.mean()) / y.std(correction=0))
     before, after = weighed_beforehand(average).hypotheses, weighed_after(average, observations).hypotheses
-    first, second = after.processes.kernels.lengthscales[after.top_row].tolist()
+    first, second = after.processes.kernels.lengthscales[after.fitted_rows[-1]].tolist()
     assert first < 0.5 * second  # the second input does not matter
-    first, second = after.processes.kernels.lengthscales[after.near_rows].log().mean(0).tolist()
+    first, second = after.processes.kernels.lengthscales[after.fitted_rows[:-1]].log().mean(0).tolist()
     assert first < second - 0.5
     kept = torch.ones(len(before.processes.kernels.lengthscales), dtype=torch.bool)
     kept[before.fitted_rows] = False
@@ -181,7 +181,7 @@ def test_draws_near_the_top_are_no_advantage() -> None:
             KernelStack(lengths), torch.eye(len(theta)).double(),
             theta[:, -1].exp(), CONSTANT,
         )  # fmt: skip
-        factor = cholesky(processes.add_noise(processes.compute_covariance(x, x)))
+        factor = cholesky(processes.add_noise_(processes.compute_covariance(x, x)))
         white = torch.linalg.solve_triangular(factor, y.expand(len(theta), *y.shape), upper=False)
         return compute_log_evidence(factor.diagonal(dim1=-2, dim2=-1), white, CERTAINTY)
 

@@ -13,7 +13,7 @@ from tunedprior.beliefs.reweighted import FixedReweightedKernel
 from tunedprior.errors import InputError
 from tunedprior.kernels import Linear, SquaredExponential
 from tunedprior.kernels.anchors import compute_mean_variance
-from tunedprior.models.gaussian_process import KernelInputs, UnitDiagonal, UnitMeanVariance, standardise_with_amplitude
+from tunedprior.models.gaussian_process import KernelInputs, UnitDiagonal, UnitMeanVariance, add_amplitude
 
 
 def kernel() -> MatchedKernel:
@@ -112,7 +112,7 @@ def test_where_a_kernel_vanishes_the_prior_is_certain_of_zero() -> None:
 
 
 def test_an_amplitude_is_all_that_is_left_to_learn() -> None:
-    covariance = standardise_with_amplitude(kernel(), 2.0)
+    covariance = add_amplitude(UnitMeanVariance(kernel(), 2.0))
     names = [name for name, parameter in covariance.named_parameters() if parameter.requires_grad]
     assert names == ["raw_outputscale"]
     assert covariance.outputscale.item() == 1.0

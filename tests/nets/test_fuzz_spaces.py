@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nets.strategies import assert_allowed, sized, spaces
-from tunedprior.acquisition.encoded_space import EncodedSpace
+from tunedprior.acquisition.optimisation import EncodedSpace
 from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Space
 

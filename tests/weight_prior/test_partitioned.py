@@ -22,7 +22,7 @@ from tunedprior.source_data.rows import RowRules
 from tunedprior.space.search_space import Space
 from tunedprior.tables import reading
 from tunedprior.tables.reading import group_into_tasks, list_row_groups
-from tunedprior.weight_prior.partitioned import EquationPass, Pieces, SamplePass, pretrain_partitions, sum_in_process
+from tunedprior.weight_prior.partitioned import Pieces, draw_sample, pretrain_partitions, sum_equations, sum_in_process
 from tunedprior.weight_prior.prior import WeightPrior
 
 FEW = 20
@@ -122,13 +122,13 @@ def test_a_sample_is_a_random_choice_that_no_cut_changes(tmp_path: Path) -> None
     for number, cuts in enumerate(CUTS.values()):
         folder = cut(old, tmp_path / str(number), *cuts)
         tasks = group_into_tasks(list_row_groups(folder, rules.columns), 30)
-        chosen.append(sum_in_process(SamplePass(rules, 50, seed=1), tasks).rows.sort_index())
+        chosen.append(sum_in_process(partial(draw_sample, rules=rules, most=50, seed=1), tasks).rows.sort_index())
     assert all(one.equals(chosen[0]) for one in chosen[1:])
     numbers = chosen[0].index.to_numpy()
     assert len(set(numbers)) == 50
     assert chosen[0]["y"].tolist() == old["y"][numbers].tolist()
     assert 100 < numbers.mean() < 200
-    other = sum_in_process(SamplePass(rules, 50, seed=2), tasks).rows
+    other = sum_in_process(partial(draw_sample, rules=rules, most=50, seed=2), tasks).rows
     assert len(set(numbers) & set(other.index)) < 25
 
 
@@ -182,10 +182,10 @@ def test_what_is_learnt_is_old_data_for_an_optimiser(tmp_path: Path) -> None:
 
 def test_no_more_than_a_block_and_the_sums_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = cut(plant_data(2000), tmp_path / "old", (2000,), 2000)
-    made: list[EquationPass] = []
+    made: list[Callable[[Pieces], Any]] = []
 
     def seen(measure: Callable[[Pieces], Any], tasks: Sequence[Pieces]) -> Any:
-        made.extend([measure] if isinstance(measure, EquationPass) else [])
+        made.extend([measure] if getattr(measure, "func", None) is sum_equations else [])
         return sum_in_process(measure, tasks)
 
     learn(folder, summing=seen)

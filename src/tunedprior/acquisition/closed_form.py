@@ -150,22 +150,15 @@ class ClosedFormAcquisition(AcquisitionFunction):
             values: Tensor = _AnalyticGradient.apply(points, self)  # type: ignore[no-untyped-call]  # PyTorch has no types for it
         else:
             with torch.no_grad():
-                values, _ = self._evaluate(points, gradient=False)
+                moments = [one.evaluate(points)[0] for one in self._each]
+                values = self._score(*chain.from_iterable(moments))[0]
         return values.reshape(X.shape[:-2])
 
     @torch.no_grad()
     def evaluate_with_gradients(self, points: Float[Tensor, "b k"]) -> tuple[Float[Tensor, " b"], Float[Tensor, "b k"]]:
-        """a and ∂a/∂x at every row of points."""
-        return self._evaluate(points, gradient=True)
-
-    def _evaluate(
-        self, points: Float[Tensor, "b k"], gradient: bool
-    ) -> tuple[Float[Tensor, " b"], Float[Tensor, "b k"]]:
-        """The score; the second result is its gradient, by the chain rule, or without `gradient` a placeholder."""
+        """a and ∂a/∂x at every row of points, by the chain rule."""
         found = [one.evaluate(points) for one in self._each]
         value, *slopes = self._score(*chain.from_iterable(moments for moments, _ in found))
-        if not gradient:
-            return value, points
         by_points = [back(*slopes[2 * k : 2 * k + 2]) for k, (_, back) in enumerate(found)]
         return value, by_points[0] if len(by_points) == 1 else torch.stack(by_points).sum(0)
 

@@ -28,7 +28,7 @@ from tunedprior.acquisition.closed_form import (
     compute_log_expected_improvement,
     compute_upper_confidence_bound,
 )
-from tunedprior.acquisition.encoded_space import EncodedSpace
+from tunedprior.acquisition.optimisation import EncodedSpace
 from tunedprior.checks import check_positive
 from tunedprior.errors import InputError
 from tunedprior.goals.observations import Observations

@@ -6,7 +6,6 @@ the best so far, of one utility, of a weighted sum, or of the hypervolume that t
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
@@ -19,6 +18,7 @@ from botorch.models import ModelList
 from botorch.models.model import Model
 from botorch.sampling.base import MCSampler
 from botorch.sampling.get_sampler import get_sampler
+from botorch.utils import get_outcome_constraint_transforms
 from botorch.utils.multi_objective.box_decompositions.non_dominated import FastNondominatedPartitioning
 from jaxtyping import Float
 from torch import Tensor
@@ -66,17 +66,12 @@ class SampledResponses:
         self, goals: Sequence[ScaledGoal], worths: Sequence[float], best: float, required: Sequence[ScaledRequirement]
     ) -> AcquisitionFunction:
         """log E[(Σ_r ω_r u_r(f_r) - best)₊ Π 1(…)]; a single goal has the worth 1."""
-        places = [self._find_place(one.response) for one in goals]
-
-        def compute_utility(samples: Float[Tensor, "... m"], X: Tensor | None) -> Float[Tensor, "..."]:  # noqa: ARG001 (BoTorch gives it)
-            each = [one.compute_utility(samples[..., place]) for one, place in zip(goals, places, strict=True)]
-            return torch.stack([worth * one for worth, one in zip(worths, each, strict=True)]).sum(0)
-
+        compute_utilities = self._make_utility_function(goals)
         return qLogExpectedImprovement(
             self._join_models(),
             best,
             self._make_sampler(),
-            GenericMCObjective(compute_utility),
+            GenericMCObjective(lambda samples, X: compute_utilities(samples, X) @ samples.new_tensor(worths)),
             X_pending=self.pending if len(self.pending) else None,
             constraints=self._make_constraints(required) or None,
         )
@@ -89,18 +84,12 @@ class SampledResponses:
         required: Sequence[ScaledRequirement],
     ) -> AcquisitionFunction:
         """log E[hypervolume that u(f) adds to what the front dominates, above the reference point, Π 1(…)]."""
-        places = [self._find_place(one.response) for one in goals]
-
-        def compute_utilities(samples: Float[Tensor, "... m"], X: Tensor | None) -> Float[Tensor, "... g"]:  # noqa: ARG001
-            each = [one.compute_utility(samples[..., place]) for one, place in zip(goals, places, strict=True)]
-            return torch.stack(each, -1)
-
         return qLogExpectedHypervolumeImprovement(
             self._join_models(),
             reference,
             FastNondominatedPartitioning(reference, front),  # type: ignore[arg-type]  # BoTorch's type is too narrow
             self._make_sampler(),
-            GenericMCMultiOutputObjective(compute_utilities),
+            GenericMCMultiOutputObjective(self._make_utility_function(goals)),
             X_pending=self.pending if len(self.pending) else None,
             constraints=self._make_constraints(required) or None,
         )
@@ -108,6 +97,15 @@ class SampledResponses:
     def make_probability(self, required: Sequence[ScaledRequirement]) -> AcquisitionFunction:
         """log P(every requirement holds)."""
         return qLogProbabilityOfFeasibility(self._join_models(), self._make_constraints(required), self._make_sampler())
+
+    def _make_utility_function(self, goals: Sequence[ScaledGoal]) -> Callable[[Tensor, Tensor | None], Tensor]:
+        """A function from samples of all responses to u_r(f_r) of each goal, along the last axis."""
+        places = [(one, self._find_place(one.response)) for one in goals]
+
+        def compute_utilities(samples: Float[Tensor, "... m"], X: Tensor | None) -> Float[Tensor, "... g"]:  # noqa: ARG001 (BoTorch gives it)
+            return torch.stack([one.compute_utility(samples[..., place]) for one, place in places], -1)
+
+        return compute_utilities
 
     def _find_place(self, response: str) -> int:
         return list(self.models).index(response)
@@ -128,20 +126,13 @@ class SampledResponses:
             ) from error
 
     def _make_constraints(self, required: Sequence[ScaledRequirement]) -> list[Callable[[Tensor], Tensor]]:
-        """Functions of samples that are negative where a requirement holds, as BoTorch has them."""
-        found: list[Callable[[Tensor], Tensor]] = []
-        for one in required:
-            place = self._find_place(one.response)
-            if one.low > -torch.inf:
-                found.append(partial(_compute_violation, place=place, sign=1.0, end=one.low))
-            if one.high < torch.inf:
-                found.append(partial(_compute_violation, place=place, sign=-1.0, end=one.high))
-        return found
-
-
-def _compute_violation(samples: Float[Tensor, "... m"], place: int, sign: float, end: float) -> Float[Tensor, "..."]:
-    """The distance of an end above the samples of one response (sign 1), or below them (sign -1)."""
-    return sign * (end - samples[..., place])
+        """Functions of samples that are negative where A f < b, with ±1 in the columns of required responses."""
+        ends = [(one.response, -1.0, one.low) for one in required if one.low > -torch.inf]
+        ends += [(one.response, 1.0, one.high) for one in required if one.high < torch.inf]
+        A, b = self.example.new_zeros(len(ends), len(self.models)), self.example.new_zeros(len(ends), 1)
+        for row, (response, sign, end) in enumerate(ends):
+            A[row, self._find_place(response)], b[row] = sign, sign * end
+        return get_outcome_constraint_transforms((A, b)) or []
 
 
 class SumOfLogarithms(AcquisitionFunction):

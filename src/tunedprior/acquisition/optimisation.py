@@ -10,30 +10,158 @@ parameters and constraints that are functions have no counterpart there.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
-from botorch.acquisition import AcquisitionFunction
+from botorch.acquisition import AcquisitionFunction, AnalyticAcquisitionFunction
 from botorch.optim import optimize_acqf, optimize_acqf_discrete_local_search, optimize_acqf_mixed_alternating
 from botorch.optim.batched_lbfgs_b import fmin_l_bfgs_b_batched
 from botorch.optim.initializers import initialize_q_batch
 from botorch.utils.sampling import draw_sobol_samples
 from jaxtyping import Bool, Float, Float64
-from numpy import ndarray
+from scipy.optimize import NonlinearConstraint, minimize
 from torch import Tensor
 
 from tunedprior.acquisition.closed_form import ClosedFormAcquisition
-from tunedprior.acquisition.encoded_space import (
-    ConstrainedSpace,
-    EncodedSpace,
-    evaluate_acquisition,
-    get_batch_size,
-    is_near,
-    mask_preferred,
-)
 from tunedprior.numerics.isolation import ENDED_EARLY, NEGATIVE_VARIANCE, OwnGenerator, derive_seed, silence_warnings
-from tunedprior.space.search_space import Setting
+from tunedprior.space.encoding import Box
+from tunedprior.space.feasibility import FeasibleSettings
+from tunedprior.space.parameters import Categorical
+from tunedprior.space.search_space import Setting, Space
+
+_LISTED = 1_000  # a parameter with more values than this is treated as continuous, then rounded
+_ENUMERATED = 10_000
+
+
+@dataclass(frozen=True)
+class ConstrainedSpace:
+    """A search space with constraints, as the optimiser of acquisition functions needs it.
+
+    Attributes:
+        space: The search space.
+        feasible: The settings that satisfy the constraints.
+        box: How its settings are encoded.
+        all_settings: All encoded settings that satisfy the constraints, if there are not too many.
+    """
+
+    space: Space
+    feasible: FeasibleSettings
+    box: Box
+    all_settings: Float[Tensor, "n k"] | None
+
+    @classmethod
+    def from_space(cls, space: Space, box: Box) -> "ConstrainedSpace | None":
+        """The value for a space in this box; None if the space has no constraints."""
+        if space.feasible is None:
+            return None
+        few = space.feasible.all_rows is not None and len(space.feasible.all_rows) <= _ENUMERATED
+        return cls(space, space.feasible, box, box.encode(space.list_settings()) if few else None)
+
+
+@dataclass(frozen=True)
+class EncodedSpace:
+    """The allowed encoded settings: bounds of each parameter, the list of values if it has one, and constraints.
+
+    Attributes:
+        bounds: The least and the largest value of each parameter.
+        values: By column, the values of each discrete number.
+        categories: By column, the codes of each category.
+        fixed: By column, the value of each parameter that has one.
+        constrained: The space, if it has constraints.
+        lists: The values of each parameter; None if one has no list of them.
+    """
+
+    bounds: Float[Tensor, "2 k"]
+    values: dict[int, list[float]]
+    categories: dict[int, list[float]]
+    fixed: dict[int, float]
+    constrained: ConstrainedSpace | None = None
+    lists: list[Float[Tensor, " v"]] | None = None
+
+    @classmethod
+    def from_space(cls, space: Space, box: Box) -> "EncodedSpace":
+        """Encode the allowed values of a search space."""
+        bounds, values, categories, fixed, lists = [], {}, {}, {}, []
+        for column, parameter in enumerate(space.parameters):
+            listed = parameter.count is not None and parameter.count <= _LISTED
+            if isinstance(parameter, Categorical):
+                allowed = [float(code) for code in range(parameter.count)]
+            else:
+                ends = parameter.list_values() if listed else [parameter.low, parameter.high]
+                allowed = sorted(box.axes[column].encode(pd.Series(ends, dtype=float)).tolist())
+            bounds.append((allowed[0], allowed[-1]))
+            lists.append(torch.tensor(allowed, dtype=torch.float64))
+            if parameter.count == 1:
+                fixed[column] = allowed[0]
+            elif isinstance(parameter, Categorical):
+                categories[column] = allowed
+            elif listed:
+                values[column] = allowed
+        edges, constrained = torch.tensor(bounds, dtype=torch.float64).T, ConstrainedSpace.from_space(space, box)
+        are_listed = len(values | categories | fixed) == len(bounds)
+        return cls(edges, values, categories, fixed, constrained, lists if are_listed else None)
+
+    @property
+    def discrete(self) -> dict[int, list[float]]:
+        """By column, the list of values of each parameter that has one."""
+        return self.values | self.categories
+
+    def list_settings(self) -> Float[Tensor, "n k"] | None:
+        """All settings, if there are not too many."""
+        if self.constrained is not None:
+            return self.constrained.all_settings
+        if self.lists is None or prod(len(values) for values in self.lists) > _ENUMERATED:
+            return None
+        return torch.cartesian_prod(*self.lists).reshape(-1, len(self.lists))
+
+
+_SAME = 1e-9  # encoded settings closer than this are the same
+#: Settings of a batch differ by more than this share of the search space's range in some parameter.
+APART = 0.01
+# Acquisition functions that look at a mean and a variance; others may have samples or fantasies of every member.
+_CHEAP = (AnalyticAcquisitionFunction, ClosedFormAcquisition)
+_MANY, _FEW = 1024, 16
+
+
+def get_batch_size(acquisition: AcquisitionFunction) -> int:
+    """The number of settings at which an acquisition function is evaluated at once."""
+    return _MANY if isinstance(acquisition, _CHEAP) else _FEW
+
+
+def mask_preferred(
+    choices: Float[Tensor, "c k"],
+    encoded_space: EncodedSpace,
+    avoid: Float[Tensor, "n k"],
+    pending: Float[Tensor, "p k"],
+) -> Bool[Tensor, " c"]:
+    """Which choices are neither known nor near a pending setting; if there are none, all unknown ones; or else all."""
+    fresh = ~is_among(choices, avoid)
+    apart = fresh & ~is_near(choices, pending, encoded_space)
+    return apart if apart.any() else fresh if fresh.any() else ~fresh
+
+
+@torch.no_grad()
+def evaluate_acquisition(acquisition: AcquisitionFunction, X: Float[Tensor, "n 1 k"]) -> Float[Tensor, " n"]:
+    """Evaluate the acquisition function at settings, in batches."""
+    return torch.cat([acquisition(some) for some in X.split(get_batch_size(acquisition))])
+
+
+def is_near(X: Float[Tensor, "n k"], others: Float[Tensor, "m k"], encoded_space: EncodedSpace) -> Bool[Tensor, " n"]:
+    """For each row of X, whether one of the others has the same categories and is within 1 % of every range of it."""
+    low, high = encoded_space.bounds
+    reach = APART * (high - low)
+    reach[list(encoded_space.categories)] = 0.0
+    near: Tensor = ((X[:, None] - others).abs() <= reach + _SAME).all(-1).any(-1)
+    return near
+
+
+def is_among(X: Float[Tensor, "n k"], others: Float[Tensor, "m k"]) -> Bool[Tensor, " n"]:
+    """For each row of X, whether it is among the others up to rounding."""
+    return ((X[:, None] - others).abs() <= _SAME).all(-1).any(-1)
+
 
 _SAMPLES = 512
 _STARTS = 4
@@ -92,7 +220,7 @@ class _Search:
             width *= _NARROWER if stuck or has_lists else 1.0
         return best
 
-    def _evaluate_settings(self, settings: list[Setting]) -> Float64[ndarray, " n"]:
+    def _evaluate_settings(self, settings: list[Setting]) -> Float64[np.ndarray, " n"]:
         X = self.constrained.box.encode(settings)
         values = evaluate_acquisition(self.acquisition, X[:, None]).nan_to_num(nan=-torch.inf)
         return values.detach().double().numpy()
@@ -118,9 +246,7 @@ class _Search:
         return []
 
     def _find_top(self, start: Float[Tensor, " k"], columns: list[int]) -> Float[Tensor, " k"]:
-        from scipy.optimize import minimize  # takes as long to import as all of pandas
-
-        def evaluate_negative_acquisition(point: Float64[ndarray, " c"]) -> tuple[float, Float64[ndarray, " c"]]:
+        def evaluate_negative_acquisition(point: Float64[np.ndarray, " c"]) -> tuple[float, Float64[np.ndarray, " c"]]:
             X = start.clone()
             X[columns] = torch.from_numpy(point)
             value, gradient = _evaluate_with_gradient(self.acquisition, X)
@@ -133,7 +259,7 @@ class _Search:
             jac=True,
             method="SLSQP",
             bounds=list(zip(low, high, strict=True)),
-            constraints=self._build_scipy_constraints(start, columns),
+            constraints=self._make_scipy_constraints(start, columns),
             options={"maxiter": _CLIMBED, "ftol": 1e-10},
         )
         end = start.clone()
@@ -141,8 +267,8 @@ class _Search:
             end[columns] = torch.from_numpy(found.x.clip(low, high))
         return end
 
-    def _build_scipy_constraints(self, start: Float[Tensor, " k"], columns: list[int]) -> list[dict[str, Any]]:
-        """The linear constraints on these columns of an encoded setting, in the form of `scipy.optimize.minimize`."""
+    def _make_scipy_constraints(self, start: Float[Tensor, " k"], columns: list[int]) -> list[Any]:
+        """The linear constraints on these columns of an encoded setting, each divided by its range, for SciPy."""
         feasible = self.constrained.feasible
         axes = [self.constrained.box.axes[k] for k in columns]
         half = np.array([(axis.high - axis.low) / 2 for axis in axes])
@@ -150,41 +276,26 @@ class _Search:
         setting = self.constrained.box.decode(start[None], self.constrained.space)[0]
         row = feasible.rows.encode_setting(setting)
         others = np.setdiff1d(np.arange(len(row)), columns)
-        found: list[dict[str, Any]] = []
-        for coefficients, low, high in zip(feasible.rows.matrix, *feasible.rows.edges, strict=True):
-            mine, rest = coefficients[columns], float(coefficients[others] @ row[others])
-            size = np.abs(mine * half).max(initial=0.0)
-            if size == 0:
-                continue
+        matrix = feasible.rows.matrix
+        size = np.abs(matrix[:, columns] * half).max(1, initial=0.0)
+        matrix, size, edges = matrix[size > 0], size[size > 0, None], feasible.rows.edges[:, size > 0]
+        mine, rest = matrix[:, columns] / size, matrix[:, others] @ row[others]
+        low, high = (edges - rest) / size.T
 
-            def evaluate_sum(
-                point: Float64[ndarray, " c"], mine: Any = mine, rest: Any = rest, size: Any = size
-            ) -> float:
-                values = [axis.decode(float(code)) for axis, code in zip(axes, point, strict=True)]
-                return float((mine @ np.array(values) + rest) / size)
+        def decode(point: Float64[np.ndarray, " c"]) -> Float64[np.ndarray, " c"]:
+            return np.array([axis.decode(float(code)) for axis, code in zip(axes, point, strict=True)])
 
-            def evaluate_gradient(
-                point: Float64[ndarray, " c"], mine: Any = mine, size: Any = size
-            ) -> Float64[ndarray, " c"]:
-                values = np.array([axis.decode(float(code)) for axis, code in zip(axes, point, strict=True)])
-                steep: Float64[ndarray, " c"] = mine * half * np.where(logarithmic, values, 1.0) / size
-                return steep
-
-            for kind, edge, sign in _list_sides(low, high):
-                found.append(
-                    {
-                        "type": kind,
-                        "fun": lambda x, total=evaluate_sum, sign=sign, edge=edge / size: sign * (total(x) - edge),
-                        "jac": lambda x, slope=evaluate_gradient, sign=sign: sign * slope(x),
-                    }
-                )
-        return found
-
-
-def _list_sides(low: float, high: float) -> list[tuple[str, float, float]]:
-    if low == high:
-        return [("eq", low, 1.0)]
-    return [("ineq", edge, sign) for edge, sign in ((low, 1.0), (high, -1.0)) if np.isfinite(edge)]
+        # SciPy wants equalities apart from inequalities.
+        return [
+            NonlinearConstraint(
+                lambda point, rows=mine[some]: rows @ decode(point),
+                low[some],
+                high[some],
+                jac=lambda point, rows=mine[some]: rows * half * np.where(logarithmic, decode(point), 1.0),
+            )
+            for some in (low == high, low != high)
+            if some.any()
+        ]
 
 
 def _evaluate_with_gradient(
@@ -231,29 +342,28 @@ def maximize(
     """
     choices = encoded_space.list_settings() if choices is None else choices
     pending = avoid[:0] if pending is None else pending
-    by_hand = acquisition if isinstance(acquisition, ClosedFormAcquisition) else None
-    if choices is None and encoded_space.constrained is not None:
-        prefer = partial(mask_preferred, encoded_space=encoded_space, avoid=avoid, pending=pending)
-        if by_hand is not None:
-            return maximize_feasible(by_hand, encoded_space, prefer, seed)
-        with silence_warnings(ENDED_EARLY, NEGATIVE_VARIANCE), OwnGenerator(seed):
-            return maximize_feasible(acquisition, encoded_space, prefer, seed)
-    if by_hand is not None and (choices is not None or not encoded_space.discrete):
-        # Neither process-wide settings nor BoTorch's random numbers: any number of threads at once.
-        if choices is None:
-            return _climb_with_gradients(by_hand, encoded_space, seed, pending)
-        return _choose_best(by_hand, choices, mask_preferred(choices, encoded_space, avoid, pending))
+    prefer = partial(mask_preferred, encoded_space=encoded_space, avoid=avoid, pending=pending)
+    by_hand = isinstance(acquisition, ClosedFormAcquisition)
+    if choices is not None:
+        search = partial(_choose_best, choices=choices, prefer=prefer)
+    elif encoded_space.constrained is not None:
+        search = partial(maximize_feasible, encoded_space=encoded_space, prefer=prefer, seed=seed)
+    elif by_hand and not encoded_space.discrete:
+        search = partial(_climb_with_gradients, encoded_space=encoded_space, seed=seed, pending=pending)
+    else:
+        by_hand = False
+        search = partial(_search_with_botorch, encoded_space=encoded_space, avoid=avoid, pending=pending)
+    if by_hand:  # neither process-wide settings nor BoTorch's random numbers: any number of threads at once
+        return search(acquisition)
     with silence_warnings(ENDED_EARLY, NEGATIVE_VARIANCE), OwnGenerator(seed):
-        if choices is None:
-            return _search_with_botorch(acquisition, encoded_space, avoid, pending)
-        return _choose_best(acquisition, choices, mask_preferred(choices, encoded_space, avoid, pending))
+        return search(acquisition)
 
 
 def _choose_best(
-    acquisition: AcquisitionFunction, choices: Float[Tensor, "c k"], among: Bool[Tensor, " c"]
+    acquisition: AcquisitionFunction, choices: Float[Tensor, "c k"], prefer: Prefer
 ) -> Float[Tensor, " k"]:
-    """The choice with the largest acquisition value."""
-    choices = choices[among]
+    """The preferred choice with the largest acquisition value."""
+    choices = choices[prefer(choices)]
     return choices[int(evaluate_acquisition(acquisition, choices[:, None]).argmax())]
 
 
@@ -264,11 +374,10 @@ def _search_with_botorch(
     pending: Float[Tensor, "p k"],
 ) -> Float[Tensor, " k"]:
     """Maximise with BoTorch's routines, in a space with continuous parameters or with too many settings to list."""
-    fixed, lists = encoded_space.fixed or None, encoded_space.list_values()
-    at_once = get_batch_size(acquisition)
-    if lists is not None:
+    fixed, at_once = encoded_space.fixed or None, get_batch_size(acquisition)
+    if encoded_space.lists is not None:
         found, _ = optimize_acqf_discrete_local_search(
-            acquisition, lists, q=1, num_restarts=_RESTARTS, raw_samples=_RAW_SAMPLES, X_avoid=avoid
+            acquisition, encoded_space.lists, q=1, num_restarts=_RESTARTS, raw_samples=_RAW_SAMPLES, X_avoid=avoid
         )
     elif not encoded_space.discrete:
         ends, values = optimize_acqf(
@@ -302,8 +411,8 @@ def _climb_with_gradients(
     """Maximise as `optimize_acqf` does, with the same starts and algorithm, but with analytic gradients."""
 
     def evaluate_negative_acquisition(
-        X: Float64[ndarray, "b k"],
-    ) -> tuple[Float64[ndarray, " b"], Float64[ndarray, "b k"]]:
+        X: Float64[np.ndarray, "b k"],
+    ) -> tuple[Float64[np.ndarray, " b"], Float64[np.ndarray, "b k"]]:
         values, gradients = acquisition.evaluate_with_gradients(torch.from_numpy(X))
         return -values.numpy(), -gradients.numpy()
 

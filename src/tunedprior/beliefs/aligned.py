@@ -24,11 +24,11 @@ from tunedprior.beliefs.feature_variances import (
 from tunedprior.beliefs.registry import KernelBelief, register
 from tunedprior.checks import Numbers, check_positive
 from tunedprior.errors import InputError
-from tunedprior.kernels.anchors import AnchorAccess, FixedKernel, Float64Module, check_anchors
-from tunedprior.kernels.explicit_features import Features
-from tunedprior.kernels.feature_selection import (
+from tunedprior.kernels.anchors import AnchorAccess, FixedKernel, check_anchors
+from tunedprior.kernels.explicit_features import (
     MOST_FEATURES,
     ROUNDING,
+    Features,
     bound_missing_variance,
     compute_largest_variance,
     draw_product_sample,
@@ -37,8 +37,7 @@ from tunedprior.kernels.feature_selection import (
 )
 from tunedprior.kernels.free_kernel import FreeKernel, Product
 from tunedprior.kernels.sections import Section, SectionValues, compute_exponentials_gradient, is_squared_exponential
-from tunedprior.machines.feature_ridge import FeatureFit
-from tunedprior.machines.machine import AlphaFit, Fit
+from tunedprior.machines import AlphaFit, FeatureFit, Fit
 from tunedprior.numerics.linalg import compute_symmetric_root
 from tunedprior.numerics.stationary import compute_squared_differences, compute_squared_exponentials
 
@@ -48,8 +47,7 @@ class AnchorSection(Section):
     """K = s² K₂(x, x') + f(x)ᵀ S f(x') with f = (ĝ, s R k) and S = diag(1, -1, …, -1), over its size.
 
     This is `AlignedKernel`, with k(x) = K₂(A, x), ĝ = αᵀk and RᵀR = M. Several kernels r with the same anchors share
-    one
-    section.
+    one section.
     """
 
     anchors: Float[Tensor, "a d"]
@@ -57,26 +55,7 @@ class AnchorSection(Section):
     variance: Float[Tensor, " r"]  # s²
     mixing: Float[Tensor, "r a a+1"]  # f = mixingᵀ k
     signs: Float[Tensor, " a+1"]
-    points: Float[Tensor, "n d"]
     signed: Float[Tensor, "r n a+1"]  # S f(D)
-
-    @classmethod
-    def from_anchors(
-        cls,
-        anchors: Float[Tensor, "a d"],
-        precision: Float[Tensor, " d"],
-        variance: Float[Tensor, ""],
-        alpha: Float[Tensor, " a"],
-        inverse_root: Float[Tensor, "a a"],
-        size: float,
-    ) -> "AnchorSection":
-        """The section of one kernel with D empty; s_f² is `variance`, R with RᵀR = M is `inverse_root`."""
-        variance = variance / size
-        mixing = torch.cat([(alpha / sqrt(size))[:, None], inverse_root.mT * variance.sqrt()], dim=-1)
-        signs = -torch.ones_like(mixing[0])
-        signs[0] = 1.0
-        signed = mixing.new_zeros(1, 0, len(signs))
-        return cls(anchors, precision[None], variance[None], mixing[None], signs, anchors[:0], signed)
 
     def merge_with(self, other: Section) -> "AnchorSection | None":
         """One section of both if they have the same anchors, and so share a matrix product; None otherwise."""
@@ -138,32 +117,13 @@ class FeatureSection(Section):
     variance: Float[Tensor, ""]  # s²
     mixing: Float[Tensor, "p q"]
     signs: Float[Tensor, " q"]
-    points: Float[Tensor, "n d"]
     signed: Float[Tensor, "n q"]  # S f(D)
-
-    @classmethod
-    def from_features(
-        cls,
-        features: Features,
-        precision: Float[Tensor, " d"],
-        variance: Float[Tensor, ""],
-        mixing: Float[Tensor, "p q"],
-        size: float,
-    ) -> "FeatureSection":
-        """The section of one kernel with D empty; `mixing` maps ϑ(x) to ĝ(x) and r(x), s_f² is `variance`."""
-        signs = -torch.ones_like(mixing[0])
-        signs[0] = 1.0
-        mixing = mixing / sqrt(size) * torch.where(signs > 0, 1.0, variance.sqrt())
-        none = mixing.new_zeros(0, len(precision))
-        return cls(features, precision[None], variance / size, mixing, signs, none, mixing.new_zeros(0, len(signs)))
 
     def evaluate(self, x: Float[Tensor, "b d"]) -> SectionValues:
         """K_r(x, D) and K_r(x, x), with their vector-Jacobian product."""
         monomials, slopes = self.features.compute_monomials_and_slopes(x)
-        envelope, base = (
-            self._evaluate_envelope(x),
-            compute_squared_exponentials(self.precision, compute_squared_differences(x, self.points)),
-        )
+        envelope = self._evaluate_envelope(x)
+        base = compute_squared_exponentials(self.precision, compute_squared_differences(x, self.points))
         f = envelope[:, None] * (monomials.mT @ self.mixing)
         cross = self.variance * base + f @ self.signed.mT
         variance = self.variance + f.square() @ self.signs
@@ -243,16 +203,6 @@ class AlignedKernelBase(FixedKernel):
         return mean * mean2 + self.variance * left_open
 
 
-class _Number(Float64Module):
-    """A float64 number that moves between devices; a module, because GPyTorch would slice a kernel's own buffer."""
-
-    value: Tensor
-
-    def __init__(self, value: float) -> None:
-        super().__init__()
-        self.register_buffer("value", torch.tensor(value, dtype=torch.float64))
-
-
 class AlignedFeatureKernel(AlignedKernelBase):
     """K = ŵᵀφ(x) ŵᵀφ(x') + s_f² (K₂(x, x') - φ(x)ᵀQφ(x')): the aligned belief by features, from any number of rows.
 
@@ -278,7 +228,8 @@ class AlignedFeatureKernel(AlignedKernelBase):
         tau = self.base.compute_weights_at(indices).to(weights)
         mixing = torch.cat([weights[:, None], known], dim=1) * tau[:, None]
         self.features = Features(indices, mixing=mixing)
-        self._variance = _Number(variance)
+        # Not the kernel's own buffer, which GPyTorch would slice.
+        self.features.register_buffer("variance", torch.tensor(variance, dtype=torch.float64))
 
     @property
     def num_features(self) -> int:
@@ -289,10 +240,13 @@ class AlignedFeatureKernel(AlignedKernelBase):
         """K(·, D)/size for fixed points D, with its gradient by hand; None unless the base is squared exponential."""
         if not is_squared_exponential(self.base):
             return None
-        precision = self.base.inverse_square_lengthscale.flatten().expand(self.features.indices.shape[1])
-        return FeatureSection.from_features(self.features, precision, self.variance, self.mixing, size).append_points(
-            points
+        precision = self.base.inverse_square_lengthscale.expand(1, points.shape[1])
+        signs = self.mixing.new_tensor([1.0] + [-1.0] * (self.mixing.shape[1] - 1))
+        mixing = self.mixing / sqrt(size) * torch.where(signs > 0, 1.0, self.variance.sqrt())
+        nowhere = FeatureSection(
+            points[:0], self.features, precision, self.variance / size, mixing, signs, mixing.new_zeros(0, len(signs))
         )
+        return nowhere.append_points(points)
 
     @property
     def mixing(self) -> Float[Tensor, "p q"]:
@@ -302,7 +256,7 @@ class AlignedFeatureKernel(AlignedKernelBase):
     @property
     def variance(self) -> Float[Tensor, ""]:
         """s_f², the prior variance of the weights of g."""
-        return self._variance.value
+        return self.features.get_buffer("variance")
 
     def evaluate_mean_and_known(
         self, product: Product
@@ -366,9 +320,14 @@ class AlignedKernel(OptionalFeatures, AnchorAccess, AlignedKernelBase):
             return self.explicit.make_section(size, points)
         if not is_squared_exponential(self.base):
             return None
-        precision = self.base.inverse_square_lengthscale.flatten().expand(self.anchors.shape[1])
-        found = AnchorSection.from_anchors(self.anchors, precision, self.variance, self.alpha, self.inverse_root, size)
-        return found.append_points(points)
+        old, precision = self._anchors, self.base.inverse_square_lengthscale.expand(1, points.shape[1])
+        variance = old.variance / size
+        mixing = torch.cat([(old.alpha / sqrt(size))[:, None], old.inverse_root.mT * variance.sqrt()], dim=-1)
+        signs = mixing.new_tensor([1.0] + [-1.0] * len(old.inverse_root))
+        nowhere = AnchorSection(
+            points[:0], old.points, precision, variance[None], mixing[None], signs, mixing.new_zeros(1, 0, len(signs))
+        )
+        return nowhere.append_points(points)
 
     def evaluate_mean_and_known(
         self, product: Product

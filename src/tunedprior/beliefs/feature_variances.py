@@ -17,13 +17,23 @@ from torch import Tensor
 
 from tunedprior.checks import Numbers, check_positive
 from tunedprior.errors import InputError
-from tunedprior.kernels.anchors import AnchorAccess, Anchors, FixedKernel, check_anchors, draw_box_sample
-from tunedprior.kernels.bessel import evaluate_squared_exponential_l4
-from tunedprior.kernels.explicit_features import FeatureKernel
-from tunedprior.kernels.feature_selection import MOST_FEATURES, OPEN_REACH, has_features, select_relevant_features
+from tunedprior.kernels.anchors import (
+    AnchorAccess,
+    Anchors,
+    FixedKernel,
+    check_anchors,
+    draw_box_sample,
+    sum_over_pairs,
+)
+from tunedprior.kernels.explicit_features import (
+    MOST_FEATURES,
+    OPEN_REACH,
+    FeatureKernel,
+    has_features,
+    select_relevant_features,
+)
 from tunedprior.kernels.free_kernel import FreeKernel, Product
-from tunedprior.kernels.table1 import SquaredExponential
-from tunedprior.kernels.theorem import sum_over_pairs
+from tunedprior.kernels.table1 import SquaredExponential, evaluate_squared_exponential_l4
 from tunedprior.numerics.linalg import cholesky
 
 #: The share of the mean variance over the box that the features left out may make up.
@@ -134,7 +144,9 @@ class CoefficientVarianceKernel(OptionalFeatures, AnchorAccess, FixedKernel):
         The rounding error is estimated as ε Σ_jk |S_jk| L, with L the summand at the absolute values of its arguments,
         where no term of its series is negative. It is largest where x is, so a corner and a few points will do.
         """
-        points = self._draw_check_points()
+        reach = OPEN_REACH if self.base.open_domain else 1.0
+        sample = draw_box_sample(self.anchors.shape[1], reach, _CHECKED)
+        points = torch.cat([sample, torch.full_like(sample[:1], reach)]).to(self.anchors)
         with torch.no_grad():
             at, anchors, four = self.make_product(points), self.make_product(self.anchors.abs()), self._get_summand()
             assert four is not None  # __init__ saw to it
@@ -155,12 +167,6 @@ class CoefficientVarianceKernel(OptionalFeatures, AnchorAccess, FixedKernel):
                 f"variances are about {size:.1g} in size. Use explicit features (by_features=True, with a larger "
                 "tolerance if need be), or a larger λ."
             )
-
-    def _draw_check_points(self) -> Float[Tensor, "n d"]:
-        """A corner of the box, and a few points in it."""
-        reach = OPEN_REACH if self.base.open_domain else 1.0
-        sample = draw_box_sample(self.anchors.shape[1], reach, _CHECKED)
-        return torch.cat([sample, torch.full_like(sample[:1], reach)]).to(self.anchors)
 
     @abstractmethod
     def _get_summand(self) -> Callable[[Product, Product], Tensor] | None:

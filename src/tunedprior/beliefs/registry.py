@@ -14,8 +14,7 @@ from torch import Tensor
 from tunedprior.checks import format_list
 from tunedprior.errors import InputError
 from tunedprior.kernels.anchors import draw_box_sample
-from tunedprior.machines.feature_ridge import FeatureFit
-from tunedprior.machines.machine import AlphaFit, Fit
+from tunedprior.machines import AlphaFit, FeatureFit, Fit
 from tunedprior.numerics.stationary import Axes
 
 _LEAST_SIZE = 1e-12

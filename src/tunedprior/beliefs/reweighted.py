@@ -12,8 +12,7 @@ from tunedprior.beliefs.registry import KernelBelief, register
 from tunedprior.checks import Numbers
 from tunedprior.kernels.explicit_features import FeatureKernel
 from tunedprior.kernels.free_kernel import Product
-from tunedprior.machines.feature_ridge import FeatureFit
-from tunedprior.machines.machine import AlphaFit
+from tunedprior.machines import AlphaFit, FeatureFit
 from tunedprior.source_data.training_set import MOST_ROWS_WITH_ALPHA
 
 # The tolerance where a fit has more coefficients α than that: it is one as printed, which is promised to 1e-6 in all.

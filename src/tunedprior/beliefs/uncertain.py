@@ -6,8 +6,7 @@ from tunedprior.beliefs.feature_variances import TOLERANCE, WeightVarianceKernel
 from tunedprior.beliefs.registry import KernelBelief, register
 from tunedprior.checks import Numbers
 from tunedprior.kernels.explicit_features import FeatureKernel
-from tunedprior.machines.feature_ridge import FeatureFit
-from tunedprior.machines.machine import AlphaFit
+from tunedprior.machines import AlphaFit, FeatureFit
 
 
 class UncertainKernel(WeightVarianceKernel):

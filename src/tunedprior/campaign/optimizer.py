@@ -11,8 +11,8 @@ import pandas as pd
 from optuna.storages import BaseStorage
 from optuna.study import Study
 
-from tunedprior.acquisition.encoded_space import is_near
 from tunedprior.acquisition.functions import AcquisitionChoice
+from tunedprior.acquisition.optimisation import is_near
 from tunedprior.campaign.opening import (
     OpenedCampaign,
     make_config,

@@ -9,8 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tunedprior.kernels import FreeKernel
-from tunedprior.kernels.explicit_features import Features
-from tunedprior.kernels.feature_selection import has_features, select_relevant_features
+from tunedprior.kernels.explicit_features import Features, has_features, select_relevant_features
 from tunedprior.kernels.free_kernel import list_multi_indices
 from tunedprior.machines.feature_ridge import FeatureFit
 from tunedprior.machines.machine import AlphaFit, Fit

@@ -24,9 +24,10 @@ from tunedprior.errors import InputError
 from tunedprior.integrations.tensors import SettingKernel, SourceKernelSum
 from tunedprior.kernels import FreeKernel, ReweightedKernel, SquaredExponential
 from tunedprior.kernels.anchors import draw_box_sample
-from tunedprior.kernels.explicit_features import FeatureKernel, Features
-from tunedprior.kernels.feature_selection import (
+from tunedprior.kernels.explicit_features import (
     OPEN_REACH,
+    FeatureKernel,
+    Features,
     bound_missing_variance,
     has_features,
     select_largest_features,

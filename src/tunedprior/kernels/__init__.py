@@ -1,5 +1,6 @@
 """Free kernels: the paper's Table 1, the two constructions behind it, and the Theorem that re-weights them."""
 
+from tunedprior.kernels.anchors import ReweightedKernel
 from tunedprior.kernels.free_kernel import FreeKernel, WithBias
 from tunedprior.kernels.registry import forget_kernel, register_kernel
 from tunedprior.kernels.table1 import (
@@ -12,7 +13,6 @@ from tunedprior.kernels.table1 import (
     Sinh,
     SquaredExponential,
 )
-from tunedprior.kernels.theorem import ReweightedKernel
 
 __all__ = [
     "DirectProduct",

@@ -1,19 +1,23 @@
-"""Kernels made from a free kernel and old data: anchors a_j, coefficients α_j, and means over the box."""
+"""Kernels made from a free kernel and old data: anchors a_j, their coefficients α_j, and the paper's Theorem.
+
+The sums Σ_jk S_jk K(a_j, a_k, x, x') run in chunks, forward and backward.
+"""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from functools import partial, reduce
 from typing import Any
 
 import torch
 from gpytorch.kernels import Kernel
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from tunedprior.checks import Numbers, check_table, refuse_nonfinite_rows, to_float_tensor
 from tunedprior.errors import InputError
 from tunedprior.kernels.free_kernel import FreeKernel, Product
-from tunedprior.numerics.chunking import broadcast_shape
+from tunedprior.numerics.chunking import broadcast_shape, call_checkpointed, iterate_chunks
 
 _SAMPLE = 256
 
@@ -151,3 +155,146 @@ def _drop_repeated_batch(x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batc
         return x
     first = x[(0,) * (x.ndim - 2)]
     return first if (x == first).all() else x
+
+
+# Entries of K_{m+2} held at once: small enough for a core's cache, large enough to hide the loop.
+_CHUNK = 2**18
+_PAIRS_AT_ONCE = 2**11
+
+
+def sum_over_pairs(
+    kernel: Callable[[Product, Product], Tensor],
+    anchors: Product,
+    shares: Float[Tensor, "a a"],
+    left: Product,
+    right: Product,
+    kept: torch.Size,
+) -> Float[Tensor, "*batch n k"]:
+    """Σ_jk S_jk kernel(a_j ⊙ a_k, left row ⊙ right row) for all pairs of rows, with symmetric S (`shares`).
+
+    Summed in float64: terms may be a billion times larger than their sum, and float32 would not give a covariance. The
+    sum runs over chunks of pairs (j, k) and of row pairs. `kept` is the batch shape of the kernel's parameters.
+    """
+    dtype, symmetric = left.points.dtype, left is right
+    anchors, left, right = anchors.double(), left.double(), right.double()
+    n, k = left.points.shape[-2], right.points.shape[-2]
+    batch = broadcast_shape(
+        left.log_envelope.shape[:-1], right.log_envelope.shape[:-1], anchors.log_envelope.shape[:-1]
+    )
+    # S_jk kernel(a_j ⊙ a_k, …) is symmetric in j and k: sum over j ≤ k and count the rest twice.
+    pairs = torch.triu_indices(len(shares), len(shares), device=shares.device)
+    share = shares[pairs[0], pairs[1]] * torch.where(pairs[0] == pairs[1], 1, 2)
+    pairs, share = pairs[:, share != 0], share[share != 0]
+    if share.numel() == 0 or n * k * batch.numel() == 0:
+        return left.points.new_zeros(*batch, n, k, dtype=dtype)
+    # A batch of inputs is only more arguments; a batch of parameters has to stay one.
+    copies = 1 if kept else batch.numel()
+    if not kept:
+        left, right = left.expand(batch).flatten(), right.expand(batch).flatten()
+    rows, columns = _list_row_pairs(copies, n, k, symmetric, share.device)
+    members = batch.numel() if kept else 1
+    pairs_at_once = min(pairs.shape[1], max(1, _PAIRS_AT_ONCE // members))
+    arguments_at_once = max(1, _CHUNK // (pairs_at_once * members))
+
+    def run(arguments: Product, some: slice) -> Float[Tensor, "*batch n"]:
+        first, second = pairs[:, some]
+        return share[some] @ kernel(anchors.take(first).multiply_rows(anchors.take(second)), arguments)
+
+    if torch.is_grad_enabled() and (len(rows) > arguments_at_once or pairs.shape[1] > pairs_at_once):
+        run = partial(call_checkpointed, run)  # keep no chunk's intermediates for the backward pass
+    sums = []
+    for some in iterate_chunks(len(rows), arguments_at_once):
+        arguments = left.take(rows[some]).multiply_rows(right.take(columns[some]))
+        sums.append(reduce(torch.add, (run(arguments, c) for c in iterate_chunks(pairs.shape[1], pairs_at_once))))
+    total = torch.cat(sums, dim=-1).to(dtype)
+    if symmetric:
+        total = _mirror_triangles(total, copies, n)
+    return total.reshape(*(total.shape[:-1] if kept else batch), n, k)
+
+
+def _list_row_pairs(
+    copies: int, n: int, k: int, symmetric: bool, device: torch.device
+) -> tuple[Int[Tensor, " a"], Int[Tensor, " a"]]:
+    """The left row and the right row of each argument, for `copies` blocks of n x k (or their upper triangles)."""
+    if symmetric:
+        row, column = torch.triu_indices(n, n, device=device)
+    else:
+        row, column = torch.cartesian_prod(torch.arange(n, device=device), torch.arange(k, device=device)).T
+    block = torch.arange(copies, device=device)[:, None]
+    return (block * n + row).flatten(), (block * k + column).flatten()
+
+
+def _mirror_triangles(upper: Float[Tensor, "*batch a"], copies: int, n: int) -> Float[Tensor, "*batch b"]:
+    """Full symmetric blocks, flattened, from their upper triangles."""
+    row, column = torch.triu_indices(n, n, device=upper.device)
+    position = torch.empty(n, n, dtype=torch.long, device=upper.device)
+    position[row, column] = position[column, row] = torch.arange(len(row), device=upper.device)
+    block = torch.arange(copies, device=upper.device)[:, None]
+    return upper[..., (block * len(row) + position.flatten()).flatten()]
+
+
+class ReweightedKernel(AnchorAccess, FreeKernel):
+    """K^A_m(x, …) = Σ_jk α_j α_k K_{m+2}(a_j, a_k, x, …), with τ_A = τ ⊙ Σ_j α_j ϑ(a_j) and the same ϑ.
+
+    The Theorem of the paper. It is a free kernel again: any even m, and it can be re-weighted in turn.
+    An entry costs O(a²); the sum runs over chunks of pairs, also in the backward pass, so memory stays at
+    a few times the size of the result.
+
+    Args:
+        base: The free kernel K_m.
+        anchors: The old settings a_j, `a x d`.
+        alpha: Their coefficients α_j, `a`.
+        active_dims: The columns of x that the anchors' columns correspond to, as for any GPyTorch kernel.
+    """
+
+    def __init__(
+        self,
+        base: Kernel,
+        anchors: Numbers,
+        alpha: Numbers,
+        active_dims: tuple[int, ...] | list[int] | None = None,
+    ) -> None:
+        free, points, alpha = check_anchors(base, anchors, alpha)
+        super().__init__(num_inputs=points.shape[1], active_dims=active_dims)
+        self.base = free
+        self._anchors = Anchors(points, alpha)
+
+    @property
+    def batch_shape(self) -> torch.Size:
+        """The batch shape of the base: anchors and α are shared by the whole batch."""
+        return torch.Size(self.base.batch_shape)
+
+    def named_sub_kernels(self) -> Iterator[tuple[str, Kernel]]:
+        """The base alone, not the kernels inside it: GPyTorch cannot assign to dotted names."""
+        yield "base", self.base
+
+    def evaluate_features_at(self, product: Product, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch n p"]:
+        """ϑ_i of every row, of the base, for the given multi-indices."""
+        return self.base.evaluate_features_at(product, indices)
+
+    def list_multi_indices(self, max_degree: int, num_inputs: int | None = None) -> Int[Tensor, "p d"]:
+        """The multi-indices i (exponents) of the base's features."""
+        seen = self.base.select_columns(self.anchors).shape[1]
+        return self.base.list_multi_indices(max_degree, seen if num_inputs is None else num_inputs)
+
+    def make_product(self, x: Float[Tensor, "*batch n d"]) -> Product:
+        """The rows of x as products of one factor, as the base has them, after a check."""
+        self.check_points(x)
+        return self.base.make_product(self.base.select_columns(x))
+
+    def _make_anchor_products(self) -> Product:
+        return self.base.make_product(self.base.select_columns(self.anchors))
+
+    def compute_weights_at(self, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch p"]:
+        """τ_A = τ ⊙ Σ_j α_j ϑ(a_j) at the given multi-indices."""
+        weights = self.base.compute_weights_at(indices)
+        # In the anchors' float64: the terms of s cancel as those of the kernel do.
+        s = self.alpha @ self.base.evaluate_features_at(self._make_anchor_products(), indices)
+        return (weights.to(s) * s).to(weights.dtype)
+
+    def evaluate_matrix(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
+        """Σ_i τ_Ai² ϑ_i(left row) ϑ_i(right row), for all pairs of rows, as a sum over pairs of anchors."""
+        shares = torch.outer(self.alpha, self.alpha)
+        return sum_over_pairs(
+            self.base.evaluate_matrix, self._make_anchor_products(), shares, left, right, self.batch_shape
+        )

@@ -221,8 +221,8 @@ class FreeKernel(Kernel, ABC):
 
     def evaluate_features(self, x: Float[Tensor, "*batch n d"], max_degree: int) -> Float[Tensor, "*batch2 n p"]:
         """ϑ(x), unweighted, for the p multi-indices of total degree ≤ max_degree."""
-        x = self.select_columns(x)
-        return self.evaluate_features_at(self.make_product(x), list_multi_indices(x.shape[-1], max_degree))
+        product = self.make_product(self.select_columns(x))
+        return self.evaluate_features_at(product, self.list_multi_indices(max_degree, product.points.shape[-1]))
 
     def evaluate_implied_features(
         self, x: Float[Tensor, "*batch n d"], max_degree: int, m: int
@@ -412,8 +412,7 @@ class WithBias(FreeKernel):
     @property
     def batch_shape(self) -> torch.Size:
         """The batch shape of the base."""
-        shape: torch.Size = self.base.batch_shape
-        return shape
+        return torch.Size(self.base.batch_shape)
 
     def named_sub_kernels(self) -> Iterator[tuple[str, Kernel]]:
         """The base alone, not the kernels inside it: GPyTorch cannot assign to dotted names."""
@@ -431,11 +430,6 @@ class WithBias(FreeKernel):
         """Those of the base, and a last row of -1 for the constant."""
         indices = self.base.list_multi_indices(max_degree, num_inputs)
         return torch.cat([indices, torch.full_like(indices[:1], _NO_POWER)])
-
-    def evaluate_features(self, x: Float[Tensor, "*batch n d"], max_degree: int) -> Float[Tensor, "*batch2 n p"]:
-        """[ϑ(x); 1], unweighted."""
-        product = self.make_product(x)
-        return self.evaluate_features_at(product, self.list_multi_indices(max_degree, product.points.shape[-1]))
 
     def evaluate_features_at(self, product: Product, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch n p"]:
         """ϑ_i of every row, for the given multi-indices; 1 for the constant's."""

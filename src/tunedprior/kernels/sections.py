@@ -16,11 +16,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tunedprior.kernels.table1 import SquaredExponential
-from tunedprior.numerics.stationary import (
-    compute_matern_and_slope,
-    compute_matern_covariances,
-    compute_squared_differences,
-)
+from tunedprior.numerics.stationary import compute_matern_and_slope, compute_squared_differences
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +36,6 @@ class KernelStack:
     def __len__(self) -> int:
         return len(self.lengthscales) + len(self.others)
 
-    def replace_lengthscales(self, rows: Int[Tensor, " k"], lengthscales: Float[Tensor, "k d"]) -> "KernelStack":
-        """The stack with the length-scales of these Matérn kernels replaced."""
-        return replace(self, lengthscales=self.lengthscales.index_put((rows,), lengthscales))
-
     def take(self, which: Int[Tensor, " k"]) -> "KernelStack":
         """The subset `which` (ascending) of the kernels."""
         first = len(self.lengthscales)
@@ -58,7 +50,7 @@ class KernelStack:
         self, x1: Float[Tensor, "*b1 n d"], x2: Float[Tensor, "*b2 k d"]
     ) -> Float[Tensor, "r *batch n k"]:
         """K_r(x1, x2) for every kernel r."""
-        plain = compute_matern_covariances(self.lengthscales**-2, compute_squared_differences(x1, x2))
+        plain, _ = compute_matern_and_slope(self.lengthscales**-2, compute_squared_differences(x1, x2))
         learnt = [
             kernel.forward(x1, x2, diag=False)[None] / size
             for kernel, size in zip(self.others, self.sizes, strict=True)
@@ -92,20 +84,23 @@ class SectionValues:
     pull_back_gradient: Pullback
 
 
+@dataclass(frozen=True, eq=False)
 class Section(ABC):
     """K_r(·, D) of one or more kernels r against fixed points D; whatever depends on D alone is computed once."""
+
+    points: Float[Tensor, "n d"]
 
     @abstractmethod
     def evaluate(self, x: Float[Tensor, "b d"]) -> SectionValues:
         """K_r(x, D) and K_r(x, x), with their vector-Jacobian product."""
 
-    @abstractmethod
     def append_points(self, x: Float[Tensor, "m d"]) -> "Section":
         """The section with the points x appended to D."""
+        return replace(self, points=torch.cat([self.points, x]))
 
-    @abstractmethod
     def keep_first(self, end: int) -> "Section":
         """The section with the first `end` points of D alone."""
+        return replace(self, points=self.points[:end])
 
     def merge_with(self, other: "Section") -> "Section | None":  # noqa: ARG002  # for overrides
         """One section of both, with the kernels of `other` last, where that is faster; None otherwise."""
@@ -122,7 +117,7 @@ class HasSection(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class StackSection(Section):
+class StackSection:
     """K_r(·, D) of all kernels of a `KernelStack`, in its order."""
 
     parts: tuple[tuple[int, Section], ...]  # the number of kernels in each part, and the part
@@ -131,10 +126,10 @@ class StackSection(Section):
     def from_stack(cls, stack: KernelStack, points: Float[Tensor, "n d"]) -> "StackSection":
         """K_r(·, D) for the kernels of the stack and these points D."""
         none = points[:0]
-        parts: list[tuple[int, Section]] = [(len(stack.lengthscales), MaternSection(stack.lengthscales**-2, none))]
+        parts: list[tuple[int, Section]] = [(len(stack.lengthscales), MaternSection(none, stack.lengthscales**-2))]
         for kernel, size in zip(stack.others, stack.sizes, strict=True):
             by_hand = kernel.make_section(size, none) if isinstance(kernel, HasSection) else None
-            part = AutogradSection(kernel, size, none) if by_hand is None else by_hand
+            part = AutogradSection(none, kernel, size) if by_hand is None else by_hand
             count, last = parts[-1]
             joined = last.merge_with(part)
             if joined is None:
@@ -170,25 +165,15 @@ class MaternSection(Section):
     """K_r = (1 + r + r²/3) e⁻ʳ, r² = 5 Σ_d ν_rd (x_d - x'_d)², against fixed points D; ν is `precision`."""
 
     precision: Float[Tensor, "r d"]
-    points: Float[Tensor, "n d"]
 
     def evaluate(self, x: Float[Tensor, "b d"]) -> SectionValues:
-        """K_r(x, D) and K_r(x, x), with their vector-Jacobian product."""
+        """K_r(x, D) and K_r(x, x), with their vector-Jacobian product; K_r(x, x) is 1 everywhere."""
         cross, slope = compute_matern_and_slope(self.precision, compute_squared_differences(x, self.points))
-        return SectionValues(cross, x.new_ones(cross.shape[:2]), partial(self._pull_back_gradient, x, slope))
-
-    def append_points(self, x: Float[Tensor, "m d"]) -> "MaternSection":
-        """The section with the points x appended to D."""
-        return replace(self, points=torch.cat([self.points, x]))
-
-    def keep_first(self, end: int) -> "MaternSection":
-        """The section with the first `end` points of D alone."""
-        return replace(self, points=self.points[:end])
-
-    def _pull_back_gradient(
-        self, x: Float[Tensor, "b d"], slope: Float[Tensor, "r b n"], d_cross: Float[Tensor, "r b n"], _: Tensor
-    ) -> Float[Tensor, "b d"]:
-        return compute_exponentials_gradient(self.precision, x, self.points, d_cross * slope)
+        return SectionValues(
+            cross,
+            x.new_ones(cross.shape[:2]),
+            lambda d_cross, _: compute_exponentials_gradient(self.precision, x, self.points, d_cross * slope),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +182,6 @@ class AutogradSection(Section):
 
     kernel: Kernel
     size: float
-    points: Float[Tensor, "n d"]
 
     def evaluate(self, x: Float[Tensor, "b d"]) -> SectionValues:
         """K_r(x, D) and K_r(x, x), with their vector-Jacobian product."""
@@ -216,14 +200,6 @@ class AutogradSection(Section):
             return torch.zeros_like(x)
         outputs, by_outputs = zip(*graphs, strict=True)
         return torch.autograd.grad(outputs, x, by_outputs)[0]
-
-    def append_points(self, x: Float[Tensor, "m d"]) -> "AutogradSection":
-        """The section with the points x appended to D."""
-        return replace(self, points=torch.cat([self.points, x]))
-
-    def keep_first(self, end: int) -> "AutogradSection":
-        """The section with the first `end` points of D alone."""
-        return replace(self, points=self.points[:end])
 
 
 def compute_exponentials_gradient(

@@ -15,8 +15,7 @@ from torch import Tensor
 from tunedprior.errors import InputError
 from tunedprior.kernels import FreeKernel
 from tunedprior.kernels.anchors import draw_box_sample
-from tunedprior.kernels.explicit_features import Features
-from tunedprior.kernels.feature_selection import OPEN_REACH, select_complete_features, select_largest_features
+from tunedprior.kernels.explicit_features import OPEN_REACH, Features, select_complete_features, select_largest_features
 from tunedprior.machines.machine import LAMBDAS, AlphaFit, Fit, compute_gram_matrix
 from tunedprior.numerics.isolation import isolate_computation
 from tunedprior.numerics.linalg import (

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from gpytorch.kernels import Kernel
 from jaxtyping import Float, Float64
-from numpy import ndarray
 from scipy.optimize import minimize
 from torch import Tensor
 
@@ -47,14 +46,6 @@ def refuse_other_bounds(lam_bounds: Any) -> None:
     low, high = (check_positive(bound, "Each of lam_bounds") for bound in lam_bounds)
     if low > high:
         raise InputError(f"lam_bounds must be (low, high), the lower one first; got {format_value(lam_bounds)}.")
-
-
-@dataclass(frozen=True, order=True)
-class _Score:
-    """Leave-one-out error; ties (a classifier's error is a count) go to the better least-squares fit."""
-
-    error: float
-    tie_break: float
 
 
 def select(
@@ -145,23 +136,26 @@ def _copy_with_parameter(template: FreeKernel, value: float) -> FreeKernel:
     return kernel
 
 
-def _make_parameter_grid(template: FreeKernel, points: int) -> Float64[ndarray, " k"]:
+def _make_parameter_grid(template: FreeKernel, points: int) -> Float64[np.ndarray, " k"]:
     if template.tuned_parameter is None:
         return np.ones(1)
     return np.geomspace(*_get_parameter_bounds(template), points)
 
 
-def _compute_score(machine: Machine, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> _Score:
-    """The machine's leave-one-out error; infinite where it cannot be trained, which must not end the search."""
+def _compute_score(machine: Machine, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> tuple[float, float]:
+    """The machine's leave-one-out error, and that of least squares; infinite where it cannot be trained.
+
+    That must not end the search. Ties (a classifier's error is a count) go to the better least-squares fit.
+    """
     try:
         squares = float(LeastSquares(machine.lam).compute_loo_losses(gram, y).mean())
         own = squares if isinstance(machine, LeastSquares) else float(machine.compute_loo_losses(gram, y).mean())
     except (FactorisationError, ConvergenceError):
         own = squares = np.inf
-    return _Score(own, squares) if np.isfinite(own) and np.isfinite(squares) else _Score(np.inf, np.inf)
+    return (own, squares) if np.isfinite(own) and np.isfinite(squares) else (np.inf, np.inf)
 
 
-Candidate = tuple[_Score, float, float]  # score, kernel parameter, λ
+Candidate = tuple[tuple[float, float], float, float]  # score, kernel parameter, λ
 
 
 def _score_grid(
@@ -169,8 +163,8 @@ def _score_grid(
     template: FreeKernel,
     X: Float[Tensor, "n d"],
     y: Float[Tensor, " n"],
-    parameters: Float64[ndarray, " k"],
-    lams: Float64[ndarray, " l"],
+    parameters: Float64[np.ndarray, " k"],
+    lams: Float64[np.ndarray, " l"],
 ) -> list[Candidate]:
     """Every combination of parameter and λ with its score, best first; larger parameter and λ first in a tie."""
     scored = []
@@ -195,10 +189,10 @@ def _select_by_zooming(
         lams = _refine_grid(best[2], lams)
         best = min(best, _score_grid(machine, template, X, y, parameters, lams)[0], key=lambda found: found[0])
     score, parameter, lam = best
-    return Selection(replace(machine, lam=lam), _copy_with_parameter(template, parameter), score.error)
+    return Selection(replace(machine, lam=lam), _copy_with_parameter(template, parameter), score[0])
 
 
-def _refine_grid(centre: float, grid: Float64[ndarray, " k"]) -> Float64[ndarray, " j"]:
+def _refine_grid(centre: float, grid: Float64[np.ndarray, " k"]) -> Float64[np.ndarray, " j"]:
     """The centre and the (geometric) half-way points to its neighbours in the grid, within the grid."""
     if len(grid) == 1:
         return grid
@@ -218,7 +212,7 @@ def _select_by_gradient(
     parameters, lams = _make_parameter_grid(template, parameter_points), np.geomspace(*lam_bounds, lam_points)
     grid = _score_grid(LeastSquares(1.0), template, X, y, parameters, lams)
     score, parameter, lam = grid[0]
-    best = Selection(LeastSquares(lam), _copy_with_parameter(template, parameter), score.error)
+    best = Selection(LeastSquares(lam), _copy_with_parameter(template, parameter), score[0])
     random = np.random.default_rng(seed)
     for _, parameter, lam in grid[:_GRADIENT_STARTS]:
         start = _copy_with_parameter(template, parameter)
@@ -256,14 +250,14 @@ def _descend(
     bounds.append(tuple(np.log(lam_bounds).tolist()))
     variables = [log_lam] if raw is None else [raw, log_lam]
 
-    def set_variables(theta: Float64[ndarray, " k"]) -> None:
+    def set_variables(theta: Float64[np.ndarray, " k"]) -> None:
         values = torch.as_tensor(theta)
         with torch.no_grad():
             log_lam.copy_(values[-1])
             if raw is not None:
                 raw.copy_(values[:-1].view_as(raw))
 
-    def evaluate_error_and_gradient(theta: Float64[ndarray, " k"]) -> tuple[float, Float64[ndarray, " k"]]:
+    def evaluate_error_and_gradient(theta: Float64[np.ndarray, " k"]) -> tuple[float, Float64[np.ndarray, " k"]]:
         set_variables(theta)
         gram = kernel(X).to_dense() + log_lam.exp() * torch.eye(len(X)).to(X)
         error = (compute_loo_residuals(cholesky(gram), y) ** 2).mean()

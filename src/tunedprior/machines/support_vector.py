@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from gpytorch.kernels import Kernel
 from jaxtyping import Float, Float64, Int
-from numpy import ndarray
 from scipy.linalg import eigh
 from scipy.optimize import lsq_linear, minimize
 from torch import Tensor
@@ -28,12 +27,12 @@ _AT_BOUND = 1e-12  # of the box: closer than this is rounding, and exact zeros a
 
 @one_blas_thread()
 def solve_box_qp(
-    quadratic: Float64[ndarray, "n n"],
-    linear: Float64[ndarray, " n"],
+    quadratic: Float64[np.ndarray, "n n"],
+    linear: Float64[np.ndarray, " n"],
     upper: float,
-    start: Float64[ndarray, " n"] | None = None,
+    start: Float64[np.ndarray, " n"] | None = None,
     tolerance: float = 1e-7,
-) -> Float64[ndarray, " n"]:
+) -> Float64[np.ndarray, " n"]:
     """argmin ½ βᵀQβ + cᵀβ subject to 0 ≤ β ≤ upper, for positive semi-definite Q.
 
     Two solvers of SciPy's, each strong where the other is weak: bounded-variable least squares, an active-set
@@ -46,7 +45,7 @@ def solve_box_qp(
     `tolerance` (times the largest |c|, where that is above 1).
     """
 
-    def compute_violation(beta: Float64[ndarray, " n"]) -> float:
+    def compute_violation(beta: Float64[np.ndarray, " n"]) -> float:
         return float(np.abs(beta - np.clip(beta - (quadratic @ beta + linear), 0.0, upper)).max())
 
     allowed = tolerance * max(1.0, float(np.abs(linear).max()))
@@ -70,13 +69,13 @@ def solve_box_qp(
 
 
 def _solve_active_set(
-    quadratic: Float64[ndarray, "n n"],
-    linear: Float64[ndarray, " n"],
+    quadratic: Float64[np.ndarray, "n n"],
+    linear: Float64[np.ndarray, " n"],
     upper: float,
-    start: Float64[ndarray, " n"],
+    start: Float64[np.ndarray, " n"],
     relative_ridge: float,
-    done: Callable[[Float64[ndarray, " n"]], bool],
-) -> Float64[ndarray, " n"]:
+    done: Callable[[Float64[np.ndarray, " n"]], bool],
+) -> Float64[np.ndarray, " n"]:
     """The minimiser by bounded-variable least squares, in proximal steps that add ½ δ‖β - β_previous‖².
 
     Least squares needs a factor of Q, which may be singular; Q + δI has one. The minimiser sought is the fixed point of
@@ -100,12 +99,12 @@ def _solve_active_set(
 
 
 def _solve_quasi_newton(
-    quadratic: Float64[ndarray, "n n"],
-    linear: Float64[ndarray, " n"],
+    quadratic: Float64[np.ndarray, "n n"],
+    linear: Float64[np.ndarray, " n"],
     upper: float,
-    start: Float64[ndarray, " n"],
+    start: Float64[np.ndarray, " n"],
     iterations: int,
-) -> Float64[ndarray, " n"]:
+) -> Float64[np.ndarray, " n"]:
     solution = minimize(
         lambda beta: (0.5 * beta @ quadratic @ beta + linear @ beta, quadratic @ beta + linear),
         start,
@@ -152,11 +151,11 @@ class _SupportVectorMachine(Machine):
 
     def _predict_by_refits(
         self,
-        K: Float64[ndarray, "n n"],
-        y: Float64[ndarray, " n"],
-        alpha: Float64[ndarray, " n"],
-        rows: Int[ndarray, " r"],
-    ) -> Float64[ndarray, " r"]:
+        K: Float64[np.ndarray, "n n"],
+        y: Float64[np.ndarray, " n"],
+        alpha: Float64[np.ndarray, " n"],
+        rows: Int[np.ndarray, " r"],
+    ) -> Float64[np.ndarray, " r"]:
         """g₋ᵢ(x_i) for the given rows i, each by a machine trained without row i."""
         predictions = np.empty(len(rows))
         for position, row in enumerate(rows):
@@ -168,10 +167,10 @@ class _SupportVectorMachine(Machine):
     @abstractmethod
     def _solve(
         self,
-        K: Float64[ndarray, "n n"],
-        y: Float64[ndarray, " n"],
-        start: Float64[ndarray, " n"] | None = None,
-    ) -> tuple[Float64[ndarray, " n"], float]:
+        K: Float64[np.ndarray, "n n"],
+        y: Float64[np.ndarray, " n"],
+        start: Float64[np.ndarray, " n"] | None = None,
+    ) -> tuple[Float64[np.ndarray, " n"], float]:
         """α and the bias; `start` is a warm start for α."""
 
 
@@ -211,10 +210,10 @@ class SupportVectorClassifier(_SupportVectorMachine):
 
     def _solve(
         self,
-        K: Float64[ndarray, "n n"],
-        y: Float64[ndarray, " n"],
-        start: Float64[ndarray, " n"] | None = None,
-    ) -> tuple[Float64[ndarray, " n"], float]:
+        K: Float64[np.ndarray, "n n"],
+        y: Float64[np.ndarray, " n"],
+        start: Float64[np.ndarray, " n"] | None = None,
+    ) -> tuple[Float64[np.ndarray, " n"], float]:
         if not self.bias:
             beta = solve_box_qp(
                 K * np.outer(y, y), -np.ones(len(y)), 1 / self.lam, None if start is None else y * start
@@ -241,10 +240,10 @@ class SupportVectorRegressor(_SupportVectorMachine):
 
     def _solve(
         self,
-        K: Float64[ndarray, "n n"],
-        y: Float64[ndarray, " n"],
-        start: Float64[ndarray, " n"] | None = None,
-    ) -> tuple[Float64[ndarray, " n"], float]:
+        K: Float64[np.ndarray, "n n"],
+        y: Float64[np.ndarray, " n"],
+        start: Float64[np.ndarray, " n"] | None = None,
+    ) -> tuple[Float64[np.ndarray, " n"], float]:
         if self.bias:
             return _solve_libsvm("SVR", K, y, C=1 / self.lam, epsilon=self.epsilon)
         # |α| is smooth in its positive and negative parts: α = u - v with 0 ≤ u, v ≤ 1/λ.
@@ -258,8 +257,8 @@ class SupportVectorRegressor(_SupportVectorMachine):
 
 
 def _solve_libsvm(
-    name: str, K: Float64[ndarray, "n n"], y: Float64[ndarray, " n"], **options: float
-) -> tuple[Float64[ndarray, " n"], float]:
+    name: str, K: Float64[np.ndarray, "n n"], y: Float64[np.ndarray, " n"], **options: float
+) -> tuple[Float64[np.ndarray, " n"], float]:
     # Only here: most users never train a support vector machine, and all would wait for the import.
     from sklearn import svm
     from sklearn.exceptions import ConvergenceWarning
@@ -282,7 +281,7 @@ def _solve_libsvm(
 
 def _to_arrays(
     gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]
-) -> tuple[Float64[ndarray, "n n"], Float64[ndarray, " n"]]:
+) -> tuple[Float64[np.ndarray, "n n"], Float64[np.ndarray, " n"]]:
     if not torch.isfinite(gram).all():
         raise ConvergenceError("The Gram matrix overflows. Change the kernel's parameter, or scale the inputs.")
     return gram.detach().cpu().double().numpy(), y.detach().cpu().double().numpy()

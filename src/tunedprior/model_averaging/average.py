@@ -123,8 +123,7 @@ def _compute_variance_shares(
     rest = ((cross @ slopes.solved).squeeze(-1) - by_old).var(-1, correction=0)
     part, amplitude = by_old.var(-1, correction=0), weighed.amplitude[slopes.rows]
     parts = torch.stack([part, rest, amplitude * left, amplitude * processes.noise])
-    shares: Tensor = parts / (part + rest + amplitude * (left + processes.noise))
-    return shares
+    return parts / parts.sum(0)
 
 
 def _compute_reliability(
@@ -144,9 +143,8 @@ def _compute_reliability(
     processes = among.processes.take(distinct)
     total = (processes.compute_variance(sample) - processes.constant) / among.slopes[distinct, None]
     left = (total[place] - learnt.square()).mean(-1).clamp_min(0.0)
-    varies = learnt.var(-1, correction=0)
-    found: Tensor = varies / (varies + left).clamp_min(1e-300)
-    return found
+    varies: Tensor = learnt.var(-1, correction=0)
+    return varies / (varies + left).clamp_min(1e-300)
 
 
 def sum_probabilities(weighed: WeightedHypotheses) -> dict[tuple[str, str], float]:

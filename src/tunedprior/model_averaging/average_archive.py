@@ -11,24 +11,24 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 import torch
-from msgspec import Meta, Struct
+from msgspec import Meta
 from torch import Tensor
 
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.kernels import FreeKernel
 from tunedprior.kernels.registry import check_kernel_arguments, get_kernel_arguments, make_kernel
-from tunedprior.machines.feature_ridge import FeatureFit
-from tunedprior.machines.machine import AlphaFit, Fit
+from tunedprior.machines import AlphaFit, FeatureFit, Fit
 from tunedprior.model_averaging.average import Average
 from tunedprior.models.surrogate import encode_surrogate, register_decoder
 from tunedprior.numerics.stationary import Axes
 from tunedprior.space.encoding import Box
 from tunedprior.weight_prior.prior_archive import (
     AxisEntry,
+    StrictHeader,
     check_arrays,
-    make_axis,
-    pack_arrays,
-    unpack_arrays,
+    make_box,
+    pack_archive,
+    unpack_archive,
 )
 from tunedprior.weight_prior.sources import SourceData
 
@@ -39,11 +39,7 @@ _Positive = Annotated[float, Meta(gt=0, le=1e300)]
 _Sign = Annotated[int, Meta(ge=-1, le=1)]
 
 
-class _StrictSaved(Struct, frozen=True, forbid_unknown_fields=True):
-    """A struct that refuses unknown fields."""
-
-
-class SavedFit(_StrictSaved, frozen=True):
+class SavedFit(StrictHeader, frozen=True):
     """A `Fit`, without its arrays."""
 
     kernel: str
@@ -52,7 +48,7 @@ class SavedFit(_StrictSaved, frozen=True):
     bias: _Finite
 
 
-class SavedSourceData(_StrictSaved, frozen=True):
+class SavedSourceData(StrictHeader, frozen=True):
     """A `SourceData`, without its arrays; files have other names for three of the fields."""
 
     name: str
@@ -62,10 +58,10 @@ class SavedSourceData(_StrictSaved, frozen=True):
     fit_probabilities: list[_Positive] = msgspec.field(name="likely")
     sign: _Sign
     presumed_sign: _Sign = msgspec.field(name="hoped")
-    span: Annotated[list[_Finite], Meta(max_length=2)] = []
+    span: Annotated[tuple[_Finite, ...], Meta(max_length=2)] = ()
 
 
-class SavedAverage(_StrictSaved, frozen=True):
+class SavedAverage(StrictHeader, frozen=True):
     """An `Average`, without its arrays."""
 
     format: str
@@ -94,15 +90,13 @@ def encode_average(average: Average) -> bytes:
     header = SavedAverage(
         FORMAT,
         VERSION,
-        [AxisEntry(**_encode_axis(asdict(axis))) for axis in average.box.axes],
+        [AxisEntry(**asdict(axis)) for axis in average.box.axes],
         list(average.beliefs),
         average.alone,
         [_encode_source(one) for one in average.sources],
     )
-    arrays = {name: (one.double() if one.is_floating_point() else one).cpu().numpy() for name, one in tensors.items()}
     try:
-        text = msgspec.json.encode(header)
-        data = pack_arrays({"header": np.frombuffer(text, dtype=np.uint8)} | arrays)
+        data = pack_archive(msgspec.json.encode(header), tensors)
         decode_average(data)  # whatever is written can be read again
     except (TypeError, ValueError) as error:
         raise InputError(
@@ -114,12 +108,12 @@ def encode_average(average: Average) -> bytes:
 
 def decode_average(data: bytes) -> Average:
     """Decode the bytes that `encode_average` wrote; a `FileFormatError` if they are damaged or something else."""
-    arrays = unpack_arrays(data)
-    text = arrays.pop("header", None)
-    if text is None or text.dtype != np.uint8 or text.ndim != 1:
-        raise FileFormatError("What is stored of old data is damaged: it has no header.")
     try:
-        header = msgspec.json.decode(text.tobytes(), type=SavedAverage)
+        text, arrays = unpack_archive(data)
+    except FileFormatError as error:
+        raise FileFormatError(f"What is stored of old data is damaged: {error}.") from error
+    try:
+        header = msgspec.json.decode(text, type=SavedAverage)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise FileFormatError(f"What is stored of old data is damaged (its header: {error}).") from error
     if header.format != FORMAT or header.version > VERSION:
@@ -127,7 +121,7 @@ def decode_average(data: bytes) -> Average:
             f"What is stored of old data is {header.format[:40]!r}, version {header.version}; this tunedprior reads "
             f"{FORMAT!r} up to version {VERSION}. Update it."
         )
-    box = Box(tuple(map(make_axis, header.axes)))
+    box = make_box(header.axes)
     axes = Axes(_get_tensor(arrays, "of_input", np.int64), _get_tensor(arrays, "unit", np.float64))
     if not len(axes.of_input) == len(axes.unit) == box.num_inputs or not (axes.unit > 0).all():
         raise FileFormatError("What is stored of old data is damaged: its axes do not belong to its box.")
@@ -139,16 +133,15 @@ def decode_average(data: bytes) -> Average:
 
 
 def _encode_source(one: SourceData) -> SavedSourceData:
-    fits = [_encode_fit(fit) for fit in one.fits]
     return SavedSourceData(
         one.name,
-        fits,
+        [_encode_fit(fit) for fit in one.fits],
         list(one.units),
         one.shift,
         list(one.fit_probabilities),
         one.sign,
         one.presumed_sign,
-        list(one.span or ()),
+        one.span or (),
     )
 
 
@@ -158,12 +151,6 @@ def _encode_fit(fit: Fit) -> SavedFit:
         raise InputError(f"Only fits with a free kernel can be stored; got one with {type(kernel).__name__}.")
     bias = fit.bias if isinstance(fit, AlphaFit) else 0.0
     return SavedFit(type(kernel).__name__, get_kernel_arguments(kernel), fit.lam, bias)
-
-
-def _encode_axis(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields of an axis, with choices as a list of plain JSON values."""
-    choices = fields["choices"]
-    return fields | {"choices": None if choices is None else list(choices)}
 
 
 def _collect_tensors(fit: Fit) -> dict[str, Tensor]:
@@ -213,7 +200,7 @@ def _decode_fit(saved: SavedFit, prefix: str, arrays: Mapping[str, np.ndarray], 
         arguments = check_kernel_arguments(saved.kernel, saved.arguments)
         # A fit by features has no anchors; those of a single point in the middle stand for them.
         stand_in = {"anchors": np.zeros((1, box.num_inputs)), "alpha": np.zeros(0)}
-        check_arrays({"header": np.zeros(0), **stand_in, **own}, box.num_inputs)
+        check_arrays(stand_in | own, box.num_inputs)
     except (msgspec.MsgspecError, FileFormatError) as error:
         raise FileFormatError(f"What is stored of old data {error}.") from error
     kernel = make_kernel(saved.kernel, arguments).requires_grad_(False)

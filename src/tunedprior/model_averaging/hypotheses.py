@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from math import inf, log, sqrt
 from typing import Any
 
@@ -57,27 +58,20 @@ class Processes:
         """var(f_s(x))/a_s."""
         return self.mix_kernels(self.kernels.evaluate_variances(x), dims=1)
 
-    def add_noise(self, covariance: Float[Tensor, "*batch s n n"]) -> Float[Tensor, "*batch s n n"]:
-        """cov(y)/a_s, the covariance of noisy observations, from cov(f_s)/a_s."""
-        noisy = covariance.clone()
-        noisy.diagonal(dim1=-2, dim2=-1).add_(self.noise[:, None])
-        return noisy
-
-    def compute_noisy_covariance(
-        self, gram: Float[Tensor, "r n n"], relative_noise: Float[Tensor, " n"] | None = None
-    ) -> Float[Tensor, "s n n"]:
-        """cov(y)/a_s, the covariance of noisy observations, from the kernels' Gram matrices at the observed points.
+    def add_noise_(
+        self, covariance: Float[Tensor, "*batch s n n"], relative_noise: Float[Tensor, " n"] | None = None
+    ) -> Float[Tensor, "*batch s n n"]:
+        """cov(y)/a_s, the covariance of noisy observations, from cov(f_s)/a_s, in place.
 
         With `relative_noise`, the noise variance of each observation is that multiple of η.
         """
-        covariance: Tensor = torch.tensordot(self.shares, gram, dims=1).add_(self.constant)
         noise = self.noise[:, None]
         covariance.diagonal(dim1=-2, dim2=-1).add_(noise if relative_noise is None else noise * relative_noise)
         return covariance
 
     def mix_kernels(self, parts: Float[Tensor, "..."], dims: int) -> Float[Tensor, "..."]:
         """c + Σ_r h_sr K_r, from the kernels' matrices (`dims` 2) or diagonals (1)."""
-        mixed: Tensor = self.constant + torch.tensordot(self.shares, parts, dims=1)
+        mixed: Tensor = torch.tensordot(self.shares, parts, dims=1).add_(self.constant)
         return mixed.movedim(0, -1 - dims)
 
 
@@ -89,8 +83,6 @@ _REMAINDERS = (0.25, 0.6, 1.7)
 _NOISE = (1e-4, 5e-3, 0.1, 0.5, 1.5)  # variance, relative to the amplitude: from none to dominant
 # Draws of the plain process near its most probable length-scales and noise, and how much wider than these are known.
 _DRAWS_NEAR, _WIDENED = 48, 1.3
-
-Place = tuple[bool, int]  # whether the kernel is not a Matérn kernel, and its number among those of its kind
 
 
 @dataclass(frozen=True)
@@ -114,8 +106,8 @@ class Hypotheses:
         certainty: c of each amplitude's prior inverse gamma(c, c) (see `evidence.compute_log_evidence`).
         from_prior: Whether a hypothesis is a draw of the plain process from its prior.
         near_top: Whether its length-scales are drawn near the most probable ones, once there are observations.
-        near_rows: The numbers of the kernels with such length-scales.
-        top_row: The number of the kernel with the most probable length-scales, one of the remainders.
+        fitted_rows: The numbers of the kernels whose length-scales depend on the observations: first those drawn near
+            the most probable ones, last the most probable ones themselves, one of the remainders.
         axes: The parameters, and the units of length-scales that do not come from old data.
     """
 
@@ -127,41 +119,16 @@ class Hypotheses:
     certainty: Float[Tensor, " c"]
     from_prior: Bool[Tensor, " c"]
     near_top: Bool[Tensor, " c"]
-    near_rows: Int[Tensor, " r"]
-    top_row: int
+    fitted_rows: Int[Tensor, " r"]
     axes: Axes
 
     def __len__(self) -> int:
         return len(self.log_prior)
 
     @property
-    def fitted_rows(self) -> Int[Tensor, " r"]:
-        """The numbers of the kernels whose length-scales depend on the observations."""
-        return torch.cat([self.near_rows, torch.tensor([self.top_row])])
-
-    @property
     def uses_fitted(self) -> Bool[Tensor, " c"]:
         """Whether a hypothesis has a share in a kernel whose length-scales depend on the observations."""
         return (self.processes.shares[:, self.fitted_rows] != 0).any(-1)
-
-    def select(self, which: Int[Tensor, " k"]) -> "Hypotheses":
-        """The subset `which` of the hypotheses."""
-        rows = which.tolist()
-        return replace(
-            self,
-            processes=self.processes.select(which),
-            log_prior=self.log_prior[which],
-            labels=tuple(self.labels[row] for row in rows),
-            slopes=self.slopes[which],
-            fit_indices=tuple(self.fit_indices[row] for row in rows),
-            certainty=self.certainty[which],
-            from_prior=self.from_prior[which],
-            near_top=self.near_top[which],
-        )
-
-    def replace_noise(self, noise: Float[Tensor, " c"]) -> "Hypotheses":
-        """The hypotheses with other noise variances, relative to the amplitudes."""
-        return replace(self, processes=replace(self.processes, noise=noise))
 
     def drop_noise_variants(self) -> "Hypotheses":
         """Keep one of the hypotheses that differ only in their noise variance, for data whose noise is known.
@@ -170,7 +137,17 @@ class Hypotheses:
         such variants, and all are kept.
         """
         once = (self.processes.noise == _NOISE[0]) | self.from_prior | self.near_top
-        return self.select(once.nonzero().flatten())
+        return replace(
+            self,
+            processes=self.processes.select(once),
+            log_prior=self.log_prior[once],
+            labels=tuple(compress(self.labels, once)),
+            slopes=self.slopes[once],
+            fit_indices=tuple(compress(self.fit_indices, once)),
+            certainty=self.certainty[once],
+            from_prior=self.from_prior[once],
+            near_top=self.near_top[once],
+        )
 
     def fit_lengthscales(
         self, x: Float[Tensor, "n d"], y: Float[Tensor, " n"], noise_variance: float | None = None
@@ -191,7 +168,9 @@ class Hypotheses:
         )
         near = found.theta[len(drawn) :]
         lengths = torch.cat([near, found.most_probable[None]])[:, :-1].exp()
-        kernels = self.processes.kernels.replace_lengthscales(self.fitted_rows, self.axes.expand_lengthscales(lengths))
+        kernels = self.processes.kernels
+        fitted = kernels.lengthscales.index_put((self.fitted_rows,), self.axes.expand_lengthscales(lengths))
+        kernels = replace(kernels, lengthscales=fitted)
         noise = self.processes.noise.masked_scatter(self.near_top, near[:, -1].exp())
         weights = found.log_weight + log(UninformedBelief.mass)
         log_prior = self.log_prior.masked_scatter(self.from_prior | self.near_top, weights)
@@ -200,10 +179,10 @@ class Hypotheses:
 
 @dataclass(frozen=True)
 class _Row:
-    """One hypothesis: its shares of the kernels by their place in a `_Stack`, and its entries of `Hypotheses`."""
+    """One hypothesis: its shares of the kernels, and its entries of `Hypotheses`."""
 
-    shares: dict[Place, float]
-    noise: float
+    shares: dict[PriorCovariance, float]
+    noise: float | None
     log_prior: float
     label: Label
     certainty: float
@@ -211,32 +190,6 @@ class _Row:
     fit_index: int = -1
     from_prior: bool = False
     near_top: bool = False
-
-
-class _Stack:
-    """A builder of a `KernelStack`: Matérn kernels first, then all others."""
-
-    def __init__(self) -> None:
-        self.lengthscales: list[Float[Tensor, " d"]] = []
-        self.kernels: list[tuple[Kernel, float]] = []
-
-    def add_version(self, version: PriorCovariance) -> Place:
-        """Add the covariance of this version to the stack, and return its place."""
-        if isinstance(version.covariance, Kernel):
-            self.kernels.append((version.covariance, version.mean_variance))
-            return True, len(self.kernels) - 1
-        self.lengthscales.append(version.covariance)
-        return False, len(self.lengthscales) - 1
-
-    def get_row(self, place: Place) -> int:
-        """The row of this place in the finished `KernelStack`."""
-        other, number = place
-        return len(self.lengthscales) + number if other else number
-
-    def build(self) -> KernelStack:
-        """The finished `KernelStack`."""
-        kernels, sizes = zip(*self.kernels, strict=True) if self.kernels else ((), ())
-        return KernelStack(torch.stack(self.lengthscales), tuple(kernels), tuple(sizes))
 
 
 def build_hypotheses(
@@ -250,33 +203,31 @@ def build_hypotheses(
         beliefs: The beliefs to average over, besides uninformed.
         alone: Whether to use these beliefs alone: without uninformed and remainders, and whatever they cost.
     """
-    stack, plain, informed = _Stack(), [], []
-    uninformed = UninformedBelief()
-    for version in uninformed.make_prior_covariances((), axes):
-        plain.append(_make_plain_row(stack.add_version(version), version.noise, version.log_prior, from_prior=True))
-    lengths = torch.ones(len(axes), dtype=torch.float64)
-    unknown = PriorCovariance(axes.expand_lengthscales(lengths), -inf)  # until there are observations
-    near = [stack.add_version(unknown) for _ in range(_DRAWS_NEAR)]
-    plain += [_make_plain_row(place, 1.0, -inf, near_top=True) for place in near]
+    uninformed, lengths = UninformedBelief(), torch.ones(len(axes), dtype=torch.float64)
+    drawn = uninformed.make_prior_covariances((), axes)
+    unknown = axes.expand_lengthscales(lengths)  # until there are observations
+    near = [PriorCovariance(unknown, -inf, noise=1.0) for _ in range(_DRAWS_NEAR)]
+    top = PriorCovariance(unknown, -inf)
+    spread = sqrt(len(axes) / 2)
+    common = [PriorCovariance(axes.expand_lengthscales(spread * length * lengths), 0.0) for length in _REMAINDERS]
+    rows = [
+        _Row({one: 1.0}, one.noise, one.log_prior, Label(uninformed.name), uninformed.certainty, **kind)
+        for some, kind in ((drawn, {"from_prior": True}), (near, {"near_top": True}))
+        for one in some
+    ]
+    independent = []
     for one in beliefs:
         if not one.uses_old_data and one.name != uninformed.name:
             for version in one.make_prior_covariances((), axes):
-                plain += _make_noise_variants(
-                    {stack.add_version(version): 1.0}, version.log_prior, Label(one.name), one.certainty
-                )
-    top = stack.add_version(unknown)
-    spread = sqrt(len(axes) / 2)
-    common = [
-        stack.add_version(PriorCovariance(axes.expand_lengthscales(spread * length * lengths), 0.0))
-        for length in _REMAINDERS
-    ]
-    remainders = {old.name: [*common, top] for old in sources}
-    for one, old, version in _list_versions(sources, axes, [one for one in beliefs if not one.has_remainder], alone):
-        place = stack.add_version(version)
+                independent.append(version)
+                rows += _make_noise_variants({version: 1.0}, version.log_prior, Label(one.name), one.certainty)
+    informed, remainders = [], {old.name: [*common, top] for old in sources}
+    without = list(_list_versions(sources, axes, [one for one in beliefs if not one.has_remainder], alone))
+    for one, old, version in without:
         if version.is_remainder:
-            remainders[old.name].append(place)
+            remainders[old.name].append(version)
         prior = version.log_prior - log(len(sources))
-        informed += _make_noise_variants({place: 1.0}, prior, Label(one.name, old.name), one.certainty)
+        informed += _make_noise_variants({version: 1.0}, prior, Label(one.name, old.name), one.certainty)
     with_remainder = [one for one in beliefs if one.has_remainder and one.uses_old_data]
     every = list(_list_versions(sources, axes, with_remainder, alone))
     for one, old, version in every:
@@ -284,20 +235,13 @@ def build_hypotheses(
         likely = old.get_fit_weight(version.fit_index) / sum(old.get_fit_weight(other.fit_index) for other in among)
         prior = version.log_prior + log(likely / (len(sources) * len(with_remainder)))
         label = Label(one.name, old.name) if version.is_informative else Label(uninformed.name)
-        rest = [] if alone else remainders[old.name]
-        for shares, log_prior, part in _mix_with_remainders(stack.add_version(version), prior, rest):
+        for shares, log_prior, part in _mix_with_remainders(version, prior, [] if alone else remainders[old.name]):
             slope = part * version.slope_variance
             informed += _make_noise_variants(
                 shares, log_prior, label, one.certainty, slope=slope, fit_index=version.fit_index
             )
-    rows = informed if alone else plain + informed
-    return _collect_rows(rows, stack, torch.tensor([stack.get_row(place) for place in near]), stack.get_row(top), axes)
-
-
-def _make_plain_row(place: Place, noise: float | None, log_prior: float, **kind: bool) -> _Row:
-    assert noise is not None  # every draw of the plain process has its own
-    belief = UninformedBelief
-    return _Row({place: 1.0}, noise, log_prior, Label(belief.name), belief.certainty, **kind)
+    covariances = [*drawn, *near, *independent, top, *common, *(version for _, _, version in [*without, *every])]
+    return _collect_rows(informed if alone else rows + informed, covariances, [*near, top], axes)
 
 
 def _list_versions(
@@ -312,31 +256,39 @@ def _list_versions(
 
 
 def _mix_with_remainders(
-    place: Place, log_prior: float, remainders: Sequence[Place]
-) -> Iterator[tuple[dict[Place, float], float, float]]:
+    version: PriorCovariance, log_prior: float, remainders: Sequence[PriorCovariance]
+) -> Iterator[tuple[dict[PriorCovariance, float], float, float]]:
     """A belief without and with each remainder: shares of kernels, log prior probability, the belief's own share."""
-    yield {place: 1.0}, log_prior + log(_PURE), 1.0
+    yield {version: 1.0}, log_prior + log(_PURE), 1.0
     rest = log_prior + log((1 - _PURE) / (len(_SHARES) * max(1, len(remainders))))
     for share in _SHARES:
         for remainder in remainders:
-            yield {place: share, remainder: 1 - share}, rest, share
+            yield {version: share, remainder: 1 - share}, rest, share
 
 
 def _make_noise_variants(
-    shares: dict[Place, float], log_prior: float, label: Label, certainty: float, **more: Any
+    shares: dict[PriorCovariance, float], log_prior: float, label: Label, certainty: float, **more: Any
 ) -> list[_Row]:
     """One hypothesis for each noise variance; they divide its prior probability."""
     return [_Row(shares, noise, log_prior - log(len(_NOISE)), label, certainty, **more) for noise in _NOISE]
 
 
 def _collect_rows(
-    rows: Sequence[_Row], stack: _Stack, near_rows: Int[Tensor, " r"], top_row: int, axes: Axes
+    rows: Sequence[_Row], covariances: Sequence[PriorCovariance], fitted: Sequence[PriorCovariance], axes: Axes
 ) -> Hypotheses:
-    kernels = stack.build()
+    """The hypotheses on a stack of all kernels: Matérn kernels first, then all others."""
+    others = [one for one in covariances if isinstance(one.covariance, Kernel)]
+    materns = [one for one in covariances if not isinstance(one.covariance, Kernel)]
+    kernels = KernelStack(
+        torch.stack([one.covariance for one in materns]),
+        tuple(one.covariance for one in others),
+        tuple(one.mean_variance for one in others),
+    )
+    number = {one: row for row, one in enumerate([*materns, *others])}
     shares = torch.zeros(len(rows), len(kernels), dtype=torch.float64)
     for position, row in enumerate(rows):
-        for place, share in row.shares.items():
-            shares[position, stack.get_row(place)] = share
+        for one, share in row.shares.items():
+            shares[position, number[one]] = share
     noise = torch.tensor([row.noise for row in rows], dtype=torch.float64)
     return Hypotheses(
         Processes(kernels, shares, noise, CONSTANT),
@@ -347,7 +299,6 @@ def _collect_rows(
         torch.tensor([row.certainty for row in rows], dtype=torch.float64),
         torch.tensor([row.from_prior for row in rows]),
         torch.tensor([row.near_top for row in rows]),
-        near_rows,
-        top_row,
+        torch.tensor([number[one] for one in fitted]),
         axes,
     )

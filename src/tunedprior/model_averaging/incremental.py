@@ -6,7 +6,7 @@ once, and the rows after them one by one. A resumed run continues exactly as if 
 too.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -82,38 +82,24 @@ class Factors:
     def append_rows(
         self, columns: Float[Tensor, "s n m"], covariance: Callable[[], Float[Tensor, "s n n"]]
     ) -> "Factors":
-        """The factors with more rows, from the last columns of R; all anew if rounding leaves no positive pivot."""
+        """The factors with more rows, from the last columns of R; all anew if rounding leaves no positive pivot.
+
+        The rows are a new block, or are appended to the last block if that has fewer than `_BLOCK` rows.
+        """
         count = len(self)
         above = self.solve(columns[:, :count])
-        corner = compute_cholesky_corner(above, columns[:, count:], may_fail=True)
+        left, corner = above.mT, compute_cholesky_corner(above, columns[:, count:], may_fail=True)
+        is_short = bool(self.blocks) and self.blocks[-1][1].shape[-1] < _BLOCK
         if corner is None:
-            before = self.ends[:-1] if _is_short(self.blocks) else self.ends
+            before = self.ends[:-1] if is_short else self.ends
             return Factors.from_covariance(covariance(), [*before, count + columns.shape[-1]])
-        return replace(self, blocks=_append_block(self.blocks, above.mT, corner))
-
-
-def _is_short(blocks: tuple[Block, ...]) -> bool:
-    """Whether the last block has fewer than `_BLOCK` rows."""
-    return bool(blocks) and blocks[-1][1].shape[-1] < _BLOCK
-
-
-def _append_block(
-    blocks: tuple[Block, ...], left: Float[Tensor, "s m n"], corner: Float[Tensor, "s m m"]
-) -> tuple[Block, ...]:
-    """Append m rows to L: as a new block, or within the last block if that has fewer than `_BLOCK` rows.
-
-    Args:
-        blocks: The blocks of the first n rows.
-        left: The new rows in the first n columns.
-        corner: The new rows in the last m columns, lower triangular.
-    """
-    if not _is_short(blocks):
-        return *blocks, (left, corner)
-    last_left, last_corner = blocks[-1]
-    start = last_left.shape[-1]
-    below = torch.cat([left[:, :, start:], corner], dim=-1)
-    joined = torch.cat([pad(last_corner, (0, corner.shape[-1])), below], dim=1)
-    return *blocks[:-1], (torch.cat([last_left, left[:, :, :start]], dim=1), joined)
+        if not is_short:
+            return replace(self, blocks=(*self.blocks, (left, corner)))
+        last_left, last_corner = self.blocks[-1]
+        start = last_left.shape[-1]
+        below = torch.cat([left[:, :, start:], corner], dim=-1)
+        joined = torch.cat([pad(last_corner, (0, corner.shape[-1])), below], dim=1)
+        return replace(self, blocks=(*self.blocks[:-1], (torch.cat([last_left, left[:, :, :start]], dim=1), joined)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,17 +132,13 @@ class GramMatrices:
     def __len__(self) -> int:
         return len(self.x)
 
-    def keep_first(self, end: int) -> "GramMatrices":
-        """The value for the first `end` points alone."""
-        factors = None if self.factors is None else self.factors.keep_first(end)
-        return GramMatrices(
-            self.processes, self.x[:end], self.section.keep_first(end), self.gram[:, :end, :end], factors
-        )
-
     def extend_to(self, x: Float[Tensor, "n d"]) -> "GramMatrices":
         """The value for the points x, extended from the part for the points that D and x begin with."""
         gram_matrices = self._keep_reusable(x)
-        for end in _list_block_ends(len(gram_matrices), len(x)):
+        start, stop = len(gram_matrices), len(x)
+        whole_blocks = range(start + _BLOCK, stop + 1, _BLOCK)
+        single_rows = range(max(start, stop - stop % _BLOCK) + 1, stop + 1)
+        for end in (*whole_blocks, *single_rows):
             gram_matrices = gram_matrices._append_points(x[len(gram_matrices) : end])
         return gram_matrices
 
@@ -169,7 +151,11 @@ class GramMatrices:
         start = same - same % _BLOCK
         if self.factors is not None and start < self.factors.refactorised_rows:
             start = 0
-        return self.keep_first(start) if start else GramMatrices.make_empty(self.processes, self.factors is not None)
+        if not start:
+            return GramMatrices.make_empty(self.processes, self.factors is not None)
+        factors = None if self.factors is None else self.factors.keep_first(start)
+        section, gram = self.section.keep_first(start), self.gram[:, :start, :start]
+        return GramMatrices(self.processes, self.x[:start], section, gram, factors)
 
     def _append_points(self, x: Float[Tensor, "m d"]) -> "GramMatrices":
         """The value for D with the points x appended."""
@@ -180,15 +166,9 @@ class GramMatrices:
         factors = self.factors
         if factors is not None:
             columns = processes.mix_kernels(gram[:, :, len(self) :], dims=2)
-            columns[:, len(self) :].diagonal(dim1=-2, dim2=-1).add_(processes.noise[:, None])
-            factors = factors.append_rows(columns, lambda: processes.compute_noisy_covariance(gram))
+            processes.add_noise_(columns[:, len(self) :])
+            factors = factors.append_rows(columns, lambda: processes.add_noise_(processes.mix_kernels(gram, dims=2)))
         return GramMatrices(processes, torch.cat([self.x, x]), section, gram, factors)
-
-
-def _list_block_ends(start: int, stop: int) -> Iterator[int]:
-    """The number of points after each step from `start` to `stop`: whole blocks first, then one by one."""
-    yield from range(start + _BLOCK, stop + 1, _BLOCK)
-    yield from range(max(start, stop - stop % _BLOCK) + 1, stop + 1)
 
 
 _ROWS = 300  # more change the length-scales little, and take a time that grows with their cube
@@ -236,36 +216,17 @@ class FixedLengthscales:
         x, y = x[:count], y[:count].squeeze(-1)
         if count >= _OFTEN:  # alike whatever the observations since did to mean and variance
             y = ((y - y.mean()) / y.std().clamp_min(1e-12)).round(decimals=_DECIMALS)
-        if before is not None and before._is_fitted_to(among, x, y, noise_variance):
+        if (
+            before is not None
+            and before.unfitted.processes.kernels is among.processes.kernels
+            and (len(before.unfitted), before.noise_variance) == (len(among), noise_variance)
+            and torch.equal(before.x, x)
+            and torch.equal(before.y, y)
+        ):
             return before
         some = draw_row_numbers(count, _ROWS, seed=0)
         fitted = among.fit_lengthscales(x[some], y[some], noise_variance)
-        found = cls(x, y, noise_variance, among, fitted)
         if count < _OFTEN:
-            return found
-        return replace(
-            found,
-            gram_matrices=GramMatrices.make_empty(
-                fitted.processes.take(_list_fitted_hypotheses(fitted)), factorised=True
-            ),
-        )
-
-    def extend_to(self, x: Float[Tensor, "n d"]) -> "FixedLengthscales":
-        """Extend the factors to the points x."""
-        return self if self.gram_matrices is None else replace(self, gram_matrices=self.gram_matrices.extend_to(x))
-
-    @property
-    def factors(self) -> tuple[Int[Tensor, " k"], Factors] | None:
-        """The numbers of the hypotheses with a share in a fitted kernel, and their factors, where they are known."""
-        known = None if self.gram_matrices is None else self.gram_matrices.factors
-        return None if known is None else (_list_fitted_hypotheses(self.hypotheses), known)
-
-    def _is_fitted_to(
-        self, among: Hypotheses, x: Float[Tensor, "m d"], y: Float[Tensor, " m"], noise_variance: float | None
-    ) -> bool:
-        alike = self.unfitted.processes.kernels is among.processes.kernels and self.noise_variance == noise_variance
-        return alike and len(self.unfitted) == len(among) and torch.equal(self.x, x) and torch.equal(self.y, y)
-
-
-def _list_fitted_hypotheses(hypotheses: Hypotheses) -> Int[Tensor, " k"]:
-    return hypotheses.uses_fitted.nonzero().flatten()
+            return cls(x, y, noise_variance, among, fitted)
+        processes = fitted.processes.take(fitted.uses_fitted.nonzero().flatten())
+        return cls(x, y, noise_variance, among, fitted, GramMatrices.make_empty(processes, factorised=True))

@@ -55,7 +55,7 @@ class MixtureOfProcesses(Model, FantasizeMixin):
     amplitude: Tensor
     members: Tensor
     X: Tensor
-    targets: Tensor
+    train_targets: Tensor
     x: Tensor
     factor: Tensor
     whitened: Tensor
@@ -73,50 +73,41 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         super().__init__()
         x = box.to_kernel_inputs(X)
         if factor is None:
-            factor = cholesky(processes.add_noise(processes.compute_covariance(x, x)))
+            factor = cholesky(processes.add_noise_(processes.compute_covariance(x, x)))
         # L⁻¹y, from which every prediction is one product away.
         whitened = torch.linalg.solve_triangular(factor, y.expand(len(processes), *y.shape), upper=False)
-        self._set_processes(processes, amplitude, members, box)
-        self._set_observations(X, y.squeeze(-1), x, factor, whitened)
+        observed = {"X": X, "train_targets": y.squeeze(-1), "x": x, "factor": factor, "whitened": whitened}
+        self._set_state(processes, amplitude, members, box, observed)
 
-    def _set_processes(
-        self, processes: Processes, amplitude: Float[Tensor, " s"], members: Int[Tensor, " m"], box: Box
+    def _set_state(
+        self,
+        processes: Processes,
+        amplitude: Float[Tensor, " s"],
+        members: Int[Tensor, " m"],
+        box: Box,
+        observed: dict[str, Tensor],
     ) -> None:
+        """Set the processes and what was observed, as buffers; leading axes are those of BoTorch's fantasies.
+
+        Args:
+            processes: The distinct processes.
+            amplitude: a, one for each distinct process.
+            members: The number of the process that each member is.
+            box: The map from encoded settings to kernel inputs in [-1, 1].
+            observed: The encoded settings X, the responses there (`train_targets`; one row for each member, where
+                members were conditioned on different ones), the settings as kernel inputs x, the Cholesky factor L of
+                the observations' covariance over a for each distinct process, and L⁻¹y (`whitened`).
+        """
         kernels = processes.kernels
         self.box, self.constant, self.sizes = box, processes.constant, kernels.sizes
         self.kernels = torch.nn.ModuleList(kernels.others)
-        self.register_buffer("lengthscales", kernels.lengthscales)
-        self.register_buffer("shares", processes.shares)
-        self.register_buffer("noise", processes.noise)
-        self.register_buffer("amplitude", amplitude)
-        self.register_buffer("members", members)
+        held = {"lengthscales": kernels.lengthscales, "shares": processes.shares, "noise": processes.noise}
+        for name, value in (held | {"amplitude": amplitude, "members": members} | observed).items():
+            self.register_buffer(name, value)
         likelihood = GaussianLikelihood(batch_shape=torch.Size([len(members)])).to(amplitude)
         # BoTorch reads the noise from here, in units of the response; 1e-4 is GPyTorch's own bound.
         likelihood.noise = (amplitude * processes.noise)[members, None].clamp_min(1.01e-4)
         self.likelihood = likelihood.requires_grad_(False)
-
-    def _set_observations(
-        self,
-        X: Float[Tensor, "*fantasies n k"],
-        targets: Float[Tensor, "..."],
-        x: Float[Tensor, "*fantasies n d"],
-        factor: Float[Tensor, "*fantasies s n n"],
-        whitened: Float[Tensor, "*fantasies s n 1"],
-    ) -> None:
-        """Set the observations, as buffers; leading axes are those of BoTorch's fantasies.
-
-        Args:
-            X: The observed settings, encoded.
-            targets: The responses there.
-            x: The same settings as kernel inputs.
-            factor: L, the Cholesky factor of the observations' covariance over a, for each distinct process.
-            whitened: L⁻¹y.
-        """
-        self.register_buffer("X", X)
-        self.register_buffer("targets", targets)
-        self.register_buffer("x", x)
-        self.register_buffer("factor", factor)
-        self.register_buffer("whitened", whitened)
 
     @property
     def processes(self) -> Processes:
@@ -138,11 +129,6 @@ class MixtureOfProcesses(Model, FantasizeMixin):
     def train_inputs(self) -> tuple[Float[Tensor, "*fantasies n k"]]:
         """The observed settings X, from which BoTorch starts searches."""
         return (self.X,)
-
-    @property
-    def train_targets(self) -> Float[Tensor, "..."]:
-        """The observations; one row for each member, where members were conditioned on different ones."""
-        return self.targets
 
     @property
     def batch_shape(self) -> torch.Size:
@@ -169,7 +155,7 @@ class MixtureOfProcesses(Model, FantasizeMixin):
             covariance = processes.compute_covariance(x, x) - explained.mT @ explained
             covariance = covariance + LEAST_VARIANCE * torch.eye(x.shape[-2]).to(x)
         if observation_noise is True:
-            covariance = processes.add_noise(covariance)
+            covariance = processes.add_noise_(covariance)
         mean = mean.index_select(-2, self.members)
         covariance = (covariance * self.amplitude[:, None, None]).index_select(-3, self.members)
         if isinstance(observation_noise, Tensor):  # `q 1` for all members, or `... m q 1`
@@ -257,14 +243,16 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         """
         if unknown:
             raise InputError(f"condition_on_observations takes X, Y and noise; got {', '.join(unknown)} too.")
-        conditioned = self._split_into_members()
+        # Members that are the same process may be conditioned on different observations.
+        apart = torch.arange(len(self.members), device=self.members.device)
+        conditioned = self._copy(self.processes.take(self.members), self.amplitude[self.members], apart, self.members)
         y = self._add_member_axis(Y, X)
         variances = None
         if noise is not None:
             variances = self._add_member_axis(noise, X).squeeze(-1) / conditioned.amplitude[:, None]
         shape = broadcast_shape(X.shape[:-2], self.factor.shape[:-3], y.shape[:-3])
         conditioned._extend(X.expand(*shape, *X.shape[-2:]), lambda expected: y - expected, variances)
-        conditioned.targets = self._append_targets(y, shape)
+        conditioned.train_targets = self._append_targets(y, shape)
         return conditioned
 
     def condition_on_means(self, X: Float[Tensor, "p k"]) -> "MixtureOfProcesses":
@@ -274,7 +262,7 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         """
         copied = self._copy(self.processes, self.amplitude, self.members, slice(None))
         copied._extend(X, torch.zeros_like)
-        copied.targets = torch.cat([self.targets, self.predict_means(X).mean(-2)], dim=-1)
+        copied.train_targets = torch.cat([self.train_targets, self.predict_means(X).mean(-2)], dim=-1)
         return copied
 
     def _add_member_axis(self, values: Float[Tensor, "*batch q 1"], X: Float[Tensor, "*b p k"]) -> Float[Tensor, "..."]:
@@ -290,12 +278,12 @@ class MixtureOfProcesses(Model, FantasizeMixin):
 
     def _append_targets(self, y: Float[Tensor, "*batch m p 1"], shape: torch.Size) -> Float[Tensor, "..."]:
         """The targets with y appended, for fantasies of this shape; one row for each member, if members differ."""
-        has_rows = self.targets.ndim == self.factor.ndim - 1
+        has_rows = self.train_targets.ndim == self.factor.ndim - 1
         if not has_rows and y.shape[-3] == 1:
-            both = self.targets, y[..., 0, :, 0]
+            both = self.train_targets, y[..., 0, :, 0]
         else:
             shape = torch.Size([*shape, len(self.members)])
-            both = self.targets if has_rows else self.targets.unsqueeze(-2), y.squeeze(-1)
+            both = self.train_targets if has_rows else self.train_targets.unsqueeze(-2), y.squeeze(-1)
         return torch.cat([part.expand(*shape, part.shape[-1]) for part in both], dim=-1)
 
     def _extend(
@@ -314,7 +302,7 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         x, processes, shape = self.box.to_kernel_inputs(X), self.processes, X.shape[:-2]
         prior = processes.compute_covariance(x, x)
         if noise is None:
-            prior = processes.add_noise(prior)
+            prior = processes.add_noise_(prior)
         else:
             prior = prior + torch.diag_embed(noise.expand(prior.shape[:-1]))
         explained = self.whiten_cross_covariance(x)
@@ -332,19 +320,14 @@ class MixtureOfProcesses(Model, FantasizeMixin):
 
     def whiten_cross_covariance(self, x: Float[Tensor, "*batch q d"]) -> Float[Tensor, "*all s n q"]:
         """L⁻¹ cov(f(D), f(x)), for every process; for all fantasies, if there are any."""
-        if self.factor.ndim > 3:  # fantasies have factors of their own
-            covariance = self.processes.compute_covariance(self.x, x)
-            each: Tensor = torch.linalg.solve_triangular(self.factor, covariance, upper=False)
-            return each
-        # One triangular system for the whole batch, instead of one for each of its members.
-        covariance = self.processes.compute_covariance(self.x, x.reshape(-1, x.shape[-1]))
+        have_factors = self.factor.ndim > 3  # fantasies have factors of their own
+        # Else there is one triangular system for the whole batch, instead of one for each of its members.
+        points = x if have_factors else x.reshape(-1, x.shape[-1])
+        covariance = self.processes.compute_covariance(self.x, points)
         solved: Tensor = torch.linalg.solve_triangular(self.factor, covariance, upper=False)
-        shaped: Tensor = solved.unflatten(-1, x.shape[:-1])
-        return shaped.movedim((0, 1), (-3, -2))
-
-    def _split_into_members(self) -> "MixtureOfProcesses":
-        members = torch.arange(len(self.members), device=self.members.device)
-        return self._copy(self.processes.take(self.members), self.amplitude[self.members], members, self.members)
+        if have_factors:
+            return solved
+        return solved.reshape(*solved.shape[:-1], *x.shape[:-1]).movedim((0, 1), (-3, -2))
 
     def _copy(
         self,
@@ -356,10 +339,9 @@ class MixtureOfProcesses(Model, FantasizeMixin):
         """A copy with these processes, on the factors of the subset `which` of the present ones."""
         copied = MixtureOfProcesses.__new__(MixtureOfProcesses)
         Model.__init__(copied)
-        copied._set_processes(processes, amplitude, members, self.box)
-        copied._set_observations(
-            self.X, self.targets, self.x, self.factor[..., which, :, :], self.whitened[..., which, :, :]
-        )
+        observed = {name: getattr(self, name) for name in ("X", "train_targets", "x")}
+        observed |= {name: getattr(self, name)[..., which, :, :] for name in ("factor", "whitened")}
+        copied._set_state(processes, amplitude, members, self.box, observed)
         return copied
 
 

@@ -16,8 +16,8 @@ from tunedprior.checks import warn
 from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
 from tunedprior.goals.goal import Goal
 from tunedprior.kernels import SquaredExponential
-from tunedprior.machines.feature_ridge import FeatureFit, FeatureMap
-from tunedprior.machines.machine import AlphaFit, Fit
+from tunedprior.machines import AlphaFit, FeatureFit, Fit
+from tunedprior.machines.feature_ridge import FeatureMap
 from tunedprior.numerics.hyperparameters import HyperPrior
 from tunedprior.numerics.isolation import isolate_computation
 from tunedprior.numerics.stationary import Axes
@@ -160,21 +160,17 @@ def fit_sources(
         for name, (own, ready) in useful.items():
             sets = [ready if own == box else TrainingSet.from_old_table(tables[name], box).standardise()]
             sets = _drop_doubtful(tables[name], box) + sets
-            absent = _get_input_numbers(tables[name].absent, box)
+            varying = [axis.name for axis in box.axes if axis.width]
+            absent = [number for number, column in enumerate(varying) if column in tables[name].absent]
             fitted = [(fit, one.scale) for one in sets for fit in fit_training_set(one, seed, axes, absent)]
             fits, units = zip(*fitted, strict=True)
             sample = sets[-1].points[draw_row_numbers(len(sets[-1].points), _SOME, seed)]
-            probabilities = FIT_PROBABILITIES * len(sets)
-            found = SourceData(name, fits, units, sets[0].shift, probabilities, sample=sample, places=sets[-1].places)
-            found = replace(found, span=tables[name].span)
+            found = SourceData(
+                name, fits, units, sets[0].shift, FIT_PROBABILITIES * len(sets),
+                sample=sample, places=sets[-1].places, span=tables[name].span,
+            )  # fmt: skip
             known.append(_apply_relation(found, relations, direction, tables[name].labels, name in reversed_sources))
     return box, tuple(known)
-
-
-def _get_input_numbers(names: Collection[str], box: Box) -> list[int]:
-    """The numbers of these parameters among those that have kernel inputs."""
-    varying = [axis.name for axis in box.axes if axis.width]
-    return [number for number, name in enumerate(varying) if name in names]
 
 
 def _apply_relation(

@@ -107,20 +107,22 @@ def weigh_hypotheses(
     varies = bool((y != y[0]).any())
     if fit_lengthscales and varies:
         fixed = FixedLengthscales.fit(among, x, y, noise_variance, reusable.fixed_lengthscales)
-        fixed = fixed if gram_matrices.factors is None else fixed.extend_to(x[: stages[0]])
+        if gram_matrices.factors is not None and fixed.gram_matrices is not None:
+            fixed = replace(fixed, gram_matrices=fixed.gram_matrices.extend_to(x[: stages[0]]))
         among = fixed.hypotheses
     which, score = torch.arange(len(among)), among.log_prior
     for stage, count in enumerate(stages):
         if stage:
             which = which[_select_probable(score, most=max(_FEWEST, _BUDGET // count**2))]
-        part = (
-            _make_subset(among, which, x[:count])
-            if stage
-            else _make_first_subset(among, x[:count], gram_matrices, fixed)
-        )
+            processes = among.processes.take(which)
+            gram = StackSection.from_stack(processes.kernels, x[:count]).evaluate(x[:count]).cross
+            part = _HypothesisSubset(processes, among.certainty[which], gram)
+        else:
+            part = _make_first_subset(among, x[:count], gram_matrices, fixed)
         if relative_noise is not None:
             part = replace(part, relative_noise=relative_noise[:count])
-        part = _apply_known_noise(part, y[:count], noise_variance)
+        if noise_variance is not None:
+            part = _apply_known_noise(part, y[:count], noise_variance)
         factors = tuple(part.compute_factors())
         evidence, amplitudes = part.compute_log_evidence(factors, y[:count])
         score = among.log_prior[which] + (evidence if varies else 0.0)
@@ -128,7 +130,8 @@ def weigh_hypotheses(
     noise = among.processes.noise.index_put((which,), part.processes.noise)
     held = tuple((which[rows], some) for rows, some in factors)
     weights, amplitude = weights.index_put((which,), score.softmax(0)), every.index_put((which,), amplitudes)
-    return WeightedHypotheses(among.replace_noise(noise), weights, amplitude, held), Cache(gram_matrices, fixed)
+    among = replace(among, processes=replace(among.processes, noise=noise))
+    return WeightedHypotheses(among, weights, amplitude, held), Cache(gram_matrices, fixed)
 
 
 def _list_stages(count: int, num_hypotheses: int) -> list[int]:
@@ -185,12 +188,9 @@ class _HypothesisSubset:
             left[rows] = False
             yield rows, factors
         for some in left.nonzero().flatten().split(max(1, _AT_ONCE // self.gram.shape[-1] ** 2)):
-            yield (
-                some,
-                Factors.from_covariance(
-                    self.processes.select(some).compute_noisy_covariance(self.gram, self.relative_noise)
-                ),
-            )
+            processes = self.processes.select(some)
+            covariance = processes.add_noise_(processes.mix_kernels(self.gram, dims=2), self.relative_noise)
+            yield some, Factors.from_covariance(covariance)
 
     def compute_log_evidence(
         self, factors: Iterable[PartOfFactors], y: Float[Tensor, "n 1"]
@@ -204,33 +204,25 @@ class _HypothesisSubset:
         return evidence, amplitudes
 
 
-def _make_subset(among: Hypotheses, which: Int[Tensor, " k"], x: Float[Tensor, "n d"]) -> _HypothesisSubset:
-    """The subset `which` with its Gram matrices at x."""
-    processes = among.processes.take(which)
-    return _HypothesisSubset(
-        processes, among.certainty[which], StackSection.from_stack(processes.kernels, x).evaluate(x).cross
-    )
-
-
 def _make_first_subset(
     among: Hypotheses, x: Float[Tensor, "n d"], gram_matrices: GramMatrices, fixed: FixedLengthscales | None
 ) -> _HypothesisSubset:
     """All hypotheses, with the matrices and factors at x that are known already."""
-    known: tuple[PartOfFactors, ...] = ()
+    uses_fitted, known = among.uses_fitted, list[PartOfFactors]()
     if gram_matrices.factors is not None:
-        known = (((~among.uses_fitted).nonzero().flatten(), gram_matrices.factors),)
-    if known and fixed is not None and fixed.factors is not None:
-        return _HypothesisSubset(among.processes, among.certainty, gram_matrices.gram, (*known, fixed.factors))
+        known.append(((~uses_fitted).nonzero().flatten(), gram_matrices.factors))
+        kept = None if fixed is None or fixed.gram_matrices is None else fixed.gram_matrices.factors
+        if kept is not None:
+            known.append((uses_fitted.nonzero().flatten(), kept))
+            return _HypothesisSubset(among.processes, among.certainty, gram_matrices.gram, tuple(known))
     rows = among.fitted_rows
     fitted = among.processes.kernels.take(rows)
     gram = gram_matrices.gram.index_put((rows,), StackSection.from_stack(fitted, x).evaluate(x).cross)
-    return _HypothesisSubset(among.processes, among.certainty, gram, known)
+    return _HypothesisSubset(among.processes, among.certainty, gram, tuple(known))
 
 
-def _apply_known_noise(part: _HypothesisSubset, y: Float[Tensor, "n 1"], variance: float | None) -> _HypothesisSubset:
+def _apply_known_noise(part: _HypothesisSubset, y: Float[Tensor, "n 1"], variance: float) -> _HypothesisSubset:
     """Set a known noise variance, by iteration: it is relative to the amplitudes, which depend on it."""
-    if variance is None:
-        return part
     amplitudes = torch.ones_like(part.certainty)
     for _ in range(_NOISE_ITERATIONS):
         part = replace(part, processes=replace(part.processes, noise=variance / amplitudes))

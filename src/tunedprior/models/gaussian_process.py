@@ -76,17 +76,15 @@ class UnitMeanVariance(Kernel):
     ) -> Float[Tensor, "..."]:
         """The scaled matrix, or its diagonal."""
         keep = not diag and not x1.requires_grad and torch.equal(x1, x2)
-        if keep and self._kept is not None and _are_equal(x1, self._kept[0]):
-            return self._kept[1]
+        if keep and self._kept is not None:
+            x, kept = self._kept
+            # A model may have been moved to another device or dtype in between.
+            if (x1.dtype, x1.device) == (x.dtype, x.device) and torch.equal(x1, x):
+                return kept
         matrix: Tensor = self.base.forward(x1, x2, diag=diag, **params) / self.mean_variance
         if keep and self.training:
             self._kept = (x1, matrix)
         return matrix
-
-
-def _are_equal(x: Float[Tensor, "..."], kept: Float[Tensor, "..."]) -> bool:
-    """Whether two tensors are equal; a model may have been moved to another device or dtype in between."""
-    return x.dtype == kept.dtype and x.device == kept.device and torch.equal(x, kept)
 
 
 @runtime_checkable
@@ -135,11 +133,6 @@ class UnitDiagonal(Kernel):
         with torch.no_grad():
             least = (_LEAST_DIGITS * self.base.bound_rounding_error(x)).clamp_min(torch.finfo(variance.dtype).tiny)
         return torch.maximum(variance, least).rsqrt()
-
-
-def standardise_with_amplitude(kernel: Kernel, mean_variance: float) -> ScaleKernel:
-    """σ_f² K(x, x')/c: a learnt kernel with an amplitude σ_f to fit, near 1 for standardised observations."""
-    return add_amplitude(UnitMeanVariance(kernel, mean_variance))
 
 
 def add_amplitude(kernel: Kernel, batch_shape: tuple[int, ...] = ()) -> ScaleKernel:

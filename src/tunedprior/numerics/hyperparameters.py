@@ -11,7 +11,6 @@ from math import lgamma, log, pi
 import numpy as np
 import torch
 from jaxtyping import Float, Float64
-from numpy import ndarray
 from scipy.optimize import minimize
 from torch import Tensor
 from torch.quasirandom import SobolEngine
@@ -92,10 +91,6 @@ class HyperPrior:
         """Draws of θ: a scrambled Sobol sequence, the same in every call."""
         return _clamp_to_bounds(self.mean + _draw_normal(count, len(self.mean), seed=0) @ self.root.mT)
 
-    def compute_log_density(self, theta: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
-        """log N(θ; m, C)."""
-        return _compute_normal_log_density(theta, self.mean, self.root)
-
     def compute_log_posterior(
         self, theta: Float[Tensor, " k"], squares: Float[Tensor, "g n n"], y: Float[Tensor, " n"]
     ) -> tuple[float, Float[Tensor, " k"]]:
@@ -136,7 +131,9 @@ class HyperPrior:
         lengths = (log(least_lengthscale), log(_LENGTHSCALES[1]))
         bounds = [lengths] * (len(self.mean) - 1) + [(log(_NOISE[0]), log(_NOISE[1]))]
 
-        def evaluate_negative_log_posterior(theta: Float64[ndarray, " k"]) -> tuple[float, Float64[ndarray, " k"]]:
+        def evaluate_negative_log_posterior(
+            theta: Float64[np.ndarray, " k"],
+        ) -> tuple[float, Float64[np.ndarray, " k"]]:
             value, gradient = self.compute_log_posterior(torch.as_tensor(theta), squares, y)
             return -value, -gradient.numpy()
 
@@ -170,8 +167,7 @@ class HyperPrior:
         curvature = (here - there) / _STEP
         least = 1 / torch.linalg.eigvalsh(self.covariance).max()
         values, vectors = torch.linalg.eigh((curvature + curvature.mT) / 2)
-        spread: Tensor = widened * values.clamp_min(least).rsqrt()
-        root: Tensor = vectors * spread
+        root: Tensor = vectors * (widened * values.clamp_min(least).rsqrt())
         return root
 
 
@@ -205,21 +201,20 @@ def draw_hyperparameters(
     """
     top = prior.find_most_probable(squares, y)
     root = prior.compute_proposal_root(top, squares, y, widened)
-    near = _clamp_to_bounds(top + _draw_normal(count, len(top), seed=1, middle_first=True) @ root.mT)
-    theta = torch.cat([beforehand, near])
-    log_prior = prior.compute_log_density(theta)
-    log_near = _compute_normal_log_density(theta, top, root)
+    off_top = _draw_normal(count, len(top), seed=1)
+    off_top[0] = 0.0  # the most probable θ is the first draw
+    theta = torch.cat([beforehand, _clamp_to_bounds(top + off_top @ root.mT)])
+    log_prior = compute_normal_log_density(theta, prior.mean, prior.root)
+    log_near = compute_normal_log_density(theta, top, root)
     total = len(theta)
     mixture = torch.logaddexp(log_prior + log(len(beforehand) / total), log_near + log(count / total))
     return Draws(theta, log_prior - mixture - log(total), top)
 
 
-def _draw_normal(count: int, dims: int, seed: int, middle_first: bool = False) -> Float[Tensor, "count dims"]:
-    """Standard normal draws from a scrambled Sobol sequence; the first at 0, if asked for."""
+def _draw_normal(count: int, dims: int, seed: int) -> Float[Tensor, "count dims"]:
+    """Standard normal draws from a scrambled Sobol sequence."""
     uniform = SobolEngine(dims, scramble=True, seed=seed).draw(count, dtype=torch.float64)
     found: Tensor = torch.special.ndtri(uniform.clamp(1e-6, 1 - 1e-6))
-    if middle_first:
-        found[0] = 0.0
     return found
 
 
@@ -229,11 +224,9 @@ def _clamp_to_bounds(theta: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
     return torch.cat([theta[:, :-1].clamp(*lengths), theta[:, -1:].clamp(*noise)], dim=-1)
 
 
-def _compute_normal_log_density(
+def compute_normal_log_density(
     theta: Float[Tensor, "n k"], middle: Float[Tensor, " k"], root: Float[Tensor, "k k"]
 ) -> Float[Tensor, " n"]:
     """log N(θ; m, WWᵀ) for a square root W."""
-    off = torch.linalg.solve(root, (theta - middle).mT)
-    size = root.slogdet().logabsdet + len(middle) / 2 * log(2 * pi)
-    density: Tensor = -off.square().sum(0) / 2 - size
-    return density
+    off: Tensor = torch.linalg.solve(root, (theta - middle).mT)
+    return -off.square().sum(0) / 2 - root.slogdet().logabsdet - len(middle) / 2 * log(2 * pi)

@@ -110,7 +110,7 @@ class _OneBlasThread:
     @contextmanager
     def __call__(self) -> Iterator[None]:
         with self._lock:
-            self._limit = self._limit or _find_blas().limit(limits=1)
+            self._limit = self._limit or _find_runtime("blas").limit(limits=1)
             self._inside += 1
         try:
             yield
@@ -153,7 +153,7 @@ def _limit_threads(parallel: bool) -> Iterator[None]:
         yield
         return
     set_mkl = _find_mkl_setter()
-    with _find_openmp().limit(limits=count):
+    with _find_runtime("openmp").limit(limits=count):
         previous = 0 if set_mkl is None else set_mkl(count)  # 0 where this thread had no number of its own
         _ours.given, _ours.set = given, count
         try:
@@ -165,15 +165,9 @@ def _limit_threads(parallel: bool) -> Iterator[None]:
 
 
 @cache
-def _find_openmp() -> Any:
-    """PyTorch's OpenMP runtime, looked up once; its thread count is per calling thread."""
-    return ThreadpoolController().select(user_api="openmp")
-
-
-@cache
-def _find_blas() -> Any:
-    """The BLAS of NumPy and SciPy, looked up once."""
-    return ThreadpoolController().select(user_api="blas")
+def _find_runtime(kind: str) -> Any:
+    """PyTorch's "openmp", with a thread count per calling thread, or the "blas" of NumPy and SciPy; looked up once."""
+    return ThreadpoolController().select(user_api=kind)
 
 
 @cache

@@ -37,20 +37,19 @@ def cholesky(
         diagonal: What jitter is relative to (its mean is): the diagonal of the matrix, when left out. For a matrix that
             is the small difference of two large ones it is that of the large ones, which its rounding errors go with.
     """
-    return _factorise_with_jitter(matrix, diagonal)[0]
+    factor = try_cholesky(matrix)
+    return _factorise_with_jitter(matrix, diagonal)[0] if factor is None else factor
 
 
 def compute_jitter(matrix: Float[Tensor, "n n"]) -> float:
     """The jitter that `cholesky` adds to the diagonal, with a `JitterWarning`; 0 if none."""
-    return float(_factorise_with_jitter(matrix, None)[1])
+    return float(_factorise_with_jitter(matrix, None)[1]) if try_cholesky(matrix) is None else 0.0
 
 
 def _factorise_with_jitter(
     matrix: Float[Tensor, "*batch n n"], diagonal: Float[Tensor, "*batch n"] | None
 ) -> tuple[Float[Tensor, "*batch n n"], Float[Tensor, "*batch"]]:
-    factor = try_cholesky(matrix)
-    if factor is not None:
-        return factor, matrix.new_zeros(matrix.shape[:-2])
+    """L and the jitter it took, for a matrix that has no factor without."""
     if not torch.isfinite(matrix).all():
         bad = int((~torch.isfinite(matrix)).sum())
         raise FactorisationError(

@@ -28,19 +28,13 @@ def compute_squared_exponentials(
 _LEAST = 1e-30
 
 
-def compute_matern_covariances(
-    precision: Float[Tensor, "r d"], squares: Float[Tensor, "d *n k"]
-) -> Float[Tensor, "r *n k"]:
-    """(1 + r + r²/3) e⁻ʳ with r² = 5 Σ_d ν_d s_d, for each row of ν, from squared differences s."""
-    return compute_matern_and_slope(precision, squares)[0]
-
-
 def compute_matern_and_slope(
     precision: Float[Tensor, "r d"], squares: Float[Tensor, "d *n k"]
 ) -> tuple[Float[Tensor, "r *n k"], Float[Tensor, "r *n k"]]:
-    """The covariances K, and -2 dK/dq = 5/3 (1 + r) e⁻ʳ, where q = r²/5 = Σ_d ν_d s_d.
+    """K = (1 + r + r²/3) e⁻ʳ with r² = 5q, q = Σ_d ν_d s_d, and -2 dK/dq = 5/3 (1 + r) e⁻ʳ, for each row of ν.
 
-    The slope is to a Matérn covariance what the covariance itself is to a squared exponential one.
+    s are squared differences, input by input. The slope is to a Matérn covariance what the covariance itself is to a
+    squared exponential one.
     """
     squared = ((5 * precision) @ squares.flatten(1)).clamp_min(_LEAST).view(len(precision), *squares.shape[1:])
     r = squared.sqrt()

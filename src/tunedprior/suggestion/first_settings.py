@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.acquisition.encoded_space import EncodedSpace, is_among
+from tunedprior.acquisition.optimisation import EncodedSpace, is_among
 from tunedprior.goals.goal import Target
 from tunedprior.goals.objective import Objective
 from tunedprior.models.surrogate import OpeningSurrogate, Surrogate

@@ -10,13 +10,12 @@ from botorch.acquisition import AcquisitionFunction
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.acquisition.encoded_space import EncodedSpace, is_among, is_near
 from tunedprior.acquisition.functions import (
     AcquisitionContext,
     check_acquisition,
     make_acquisition,
 )
-from tunedprior.acquisition.optimisation import maximize
+from tunedprior.acquisition.optimisation import EncodedSpace, is_among, is_near, maximize
 from tunedprior.checks import format_value, warn
 from tunedprior.errors import ExhaustedWarning, InputError
 from tunedprior.goals.goals import Goals

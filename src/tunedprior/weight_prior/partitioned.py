@@ -1,22 +1,21 @@
 """Learn a weight prior from old data that does not fit into memory: many Parquet files, read in three passes.
 
 The passes add up a sample of the rows, their ranges, and normal equations. Each sum has a method `merge`; each pass is
-a value that can be sent to a worker and called there with some pieces.
+a function of some pieces, which can be sent to a worker with its other arguments.
 """
 
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
 import torch
-from jaxtyping import Float, Float64, Int64, UInt64
-from numpy import ndarray
-from torch import Tensor
+from jaxtyping import Float64, Int64, UInt64
 
 from tunedprior.checks import check_positive_integer, warn
 from tunedprior.errors import NothingToLearnError, OldDataWarning
@@ -59,7 +58,7 @@ class SampledRows:
     """
 
     most: int
-    keys: UInt64[ndarray, " k"]
+    keys: UInt64[np.ndarray, " k"]
     rows: pd.DataFrame
 
     def merge(self, other: "SampledRows") -> "SampledRows":
@@ -69,38 +68,30 @@ class SampledRows:
         return replace(self, keys=keys[least], rows=rows.iloc[least])
 
 
-@dataclass(frozen=True)
-class SamplePass:
-    """The first pass: a sample of the complete rows."""
-
-    rules: RowRules
-    most: int
-    seed: int
-
-    def __call__(self, pieces: Pieces) -> SampledRows:
-        """The sample of these pieces."""
-        found: SampledRows | None = None
-        for first, good in _read_good_rows(self.rules, pieces):
-            numbers = first + np.flatnonzero(good.kept)
-            keys = _compute_row_keys(numbers, self.seed)
-            table = good.settings.assign(**{self.rules.target: good.response}).set_index(numbers)
-            if found is None:
-                found = SampledRows(self.most, keys[:0], table[:0])
-            bound = np.inf if len(found.keys) < self.most else found.keys.max()
-            some = keys < bound  # of many rows hardly any
-            if some.any():
-                found = found.merge(SampledRows(self.most, keys[some], table[some]))
-        assert found is not None  # a task has a piece, and a piece has rows
-        return found
+def draw_sample(pieces: Pieces, rules: RowRules, most: int, seed: int) -> SampledRows:
+    """The first pass: a sample of the complete rows of these pieces."""
+    found: SampledRows | None = None
+    for first, good in _read_good_rows(rules, pieces):
+        numbers = first + np.flatnonzero(good.kept)
+        keys = _compute_row_keys(numbers, seed)
+        table = good.settings.assign(**{rules.target: good.response}).set_index(numbers)
+        if found is None:
+            found = SampledRows(most, keys[:0], table[:0])
+        bound = np.inf if len(found.keys) < most else found.keys.max()
+        some = keys < bound  # of many rows hardly any
+        if some.any():
+            found = found.merge(SampledRows(most, keys[some], table[some]))
+    assert found is not None  # a task has a piece, and a piece has rows
+    return found
 
 
-def _compute_row_keys(numbers: Int64[ndarray, " n"], seed: int) -> UInt64[ndarray, " n"]:
+def _compute_row_keys(numbers: Int64[np.ndarray, " n"], seed: int) -> UInt64[np.ndarray, " n"]:
     """A pseudo-random key for each row number: the mixing function of SplitMix64."""
     x = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     x ^= np.random.SeedSequence(seed).generate_state(1, np.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
-    mixed: UInt64[ndarray, " n"] = x ^ (x >> np.uint64(31))
+    mixed: UInt64[np.ndarray, " n"] = x ^ (x >> np.uint64(31))
     return mixed
 
 
@@ -108,8 +99,8 @@ def _compute_row_keys(numbers: Int64[ndarray, " n"], seed: int) -> UInt64[ndarra
 class Ranges:
     """The least and the largest value of each number, the counts of each category, and the rows that were left out."""
 
-    low: Float64[ndarray, " k"]
-    high: Float64[ndarray, " k"]
+    low: Float64[np.ndarray, " k"]
+    high: Float64[np.ndarray, " k"]
     categories: tuple[Counter[Any], ...]
     used: int = 0
     left_out: LeftOut = field(default_factory=LeftOut)
@@ -136,61 +127,34 @@ class Ranges:
         return found
 
 
-@dataclass(frozen=True)
-class RangePass:
-    """The second pass: ranges, under the rules inferred from the sample."""
-
-    rules: RowRules
-
-    def __call__(self, pieces: Pieces) -> Ranges:
-        """The ranges of these pieces."""
-        width = len(self.rules.space.parameters)
-        found = Ranges(np.full(width, np.inf), np.full(width, -np.inf), (Counter(),) * width)
-        for _, good in _read_good_rows(self.rules, pieces):
-            low, high = found.low.copy(), found.high.copy()
-            categories: list[Counter[Any]] = [Counter() for _ in range(width)]
-            for k, parameter in enumerate(self.rules.space.parameters):
-                column = good.settings[parameter.name]
-                if isinstance(parameter, Categorical):
-                    categories[k] = Counter(column.value_counts().to_dict())
-                elif len(column):
-                    low[k], high[k] = column.min(), column.max()
-            found = found.merge(Ranges(low, high, tuple(categories), len(good.settings), good.left_out))
-        return found
+def measure_ranges(pieces: Pieces, rules: RowRules) -> Ranges:
+    """The second pass: ranges of these pieces, under the rules inferred from the sample."""
+    width = len(rules.space.parameters)
+    found = Ranges(np.full(width, np.inf), np.full(width, -np.inf), (Counter(),) * width)
+    for _, good in _read_good_rows(rules, pieces):
+        low, high = found.low.copy(), found.high.copy()
+        categories: list[Counter[Any]] = [Counter() for _ in range(width)]
+        for k, parameter in enumerate(rules.space.parameters):
+            column = good.settings[parameter.name]
+            if isinstance(parameter, Categorical):
+                categories[k] = Counter(column.value_counts().to_dict())
+            elif len(column):
+                low[k], high[k] = column.min(), column.max()
+        found = found.merge(Ranges(low, high, tuple(categories), len(good.settings), good.left_out))
+    return found
 
 
-@dataclass(frozen=True)
-class ScaledRows:
-    """Convert usable rows to kernel inputs and scaled responses."""
-
-    rules: RowRules
-    box: Box
-    reach: float
-    shift: float
-    scale: float
-
-    def __call__(self, pieces: Pieces) -> Iterator[tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]]:
-        """Of these pieces, a table at a time."""
-        for _, good in _read_good_rows(self.rules, pieces):
-            if len(good.settings):
-                inputs = self.reach * self.box.to_kernel_inputs(self.box.encode(good.settings))
-                yield inputs, (torch.as_tensor(good.response) - self.shift) / self.scale
-
-
-@dataclass(frozen=True)
-class EquationPass:
-    """The third pass: normal equations."""
-
-    rows: ScaledRows
-    features: FeatureMap
-
-    def __call__(self, pieces: Pieces) -> NormalEquations:
-        """Those of these pieces, in one pass."""
-        nothing = torch.zeros(0, self.rows.box.num_inputs, dtype=torch.float64)
-        found = NormalEquations.from_rows(self.features, nothing, nothing.sum(1))
-        for points, y in self.rows(pieces):
-            found = found.add_rows(points, y)
-        return found
+def sum_equations(
+    pieces: Pieces, rules: RowRules, box: Box, reach: float, moments: tuple[float, float], features: FeatureMap
+) -> NormalEquations:
+    """The third pass: normal equations of these pieces; `moments` are the responses' shift and scale."""
+    nothing = torch.zeros(0, box.num_inputs, dtype=torch.float64)
+    found = NormalEquations.from_rows(features, nothing, nothing.sum(1))
+    for _, good in _read_good_rows(rules, pieces):
+        if len(good.settings):
+            points = reach * box.to_kernel_inputs(box.encode(good.settings))
+            found = found.add_rows(points, (torch.as_tensor(good.response) - moments[0]) / moments[1])
+    return found
 
 
 #: A folder, a pattern, or the names of files.
@@ -277,15 +241,17 @@ def pretrain_partitions(
     )
     if not tasks:
         raise NothingToLearnError("Old data is empty: there are no rows to learn from.")
-    sampled = summing(SamplePass(rules, check_positive_integer(sample_rows, "sample_rows"), options.seed), tasks)
+    most = check_positive_integer(sample_rows, "sample_rows")
+    sampled = summing(partial(draw_sample, rules=rules, most=most, seed=options.seed), tasks)
     rules, data = _learn_row_rules(sampled, space, target)
-    ranges = summing(RangePass(rules), tasks)
+    ranges = summing(partial(measure_ranges, rules=rules), tasks)
     _warn_of_rows_left_out(ranges)
     box = Box.enclose(space, ranges.make_columns(rules))
 
     def fit_partitions(feature_map: FeatureMap, lam: float, chosen_on: TrainingSet) -> tuple[FeatureFit, float]:
-        rows = ScaledRows(rules, box, choose_kernel(options)[1], chosen_on.shift, chosen_on.scale)
-        fit = summing(EquationPass(rows, feature_map), tasks).solve(lam)
+        reach, moments = choose_kernel(options)[1], (chosen_on.shift, chosen_on.scale)
+        equations = partial(sum_equations, rules=rules, box=box, reach=reach, moments=moments, features=feature_map)
+        fit = summing(equations, tasks).solve(lam)
         return fit, fit.compute_loo_error(chosen_on.points, chosen_on.response)
 
     with isolate_computation():

@@ -22,7 +22,7 @@ from tunedprior.checks import (
 )
 from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
 from tunedprior.kernels import FreeKernel, SquaredExponential
-from tunedprior.kernels.feature_selection import OPEN_REACH, has_features
+from tunedprior.kernels.explicit_features import OPEN_REACH, has_features
 from tunedprior.kernels.free_kernel import refuse_other_kernels
 from tunedprior.machines import AlphaFit, FeatureFit, LeastSquares, Machine, Selection, SupportVectorClassifier, select
 from tunedprior.machines.feature_ridge import FeatureMap, NormalEquations, make_accuracy_error, solve_exactly

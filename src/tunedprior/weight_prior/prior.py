@@ -32,6 +32,7 @@ from tunedprior.kernels.registry import get_kernel_arguments, make_kernel
 from tunedprior.machines.machine import AlphaFit, Fit
 from tunedprior.numerics.isolation import isolate_computation
 from tunedprior.space.encoding import Axis, Box
+from tunedprior.tables import write_atomically
 from tunedprior.weight_prior import prior_archive
 
 #: What such a prior names as its machine.
@@ -323,11 +324,14 @@ class WeightPrior:
     def save(self, path: str | PathLike[str], anonymous: bool = False) -> None:
         """Write the prior into one file: a zip archive of plain arrays and a JSON header.
 
+        A crash leaves the previous file or the new one.
+
         Args:
             path: The path of the file.
             anonymous: Whether to save it without its rows (`drop_rows`), for people who may not see the old data.
         """
-        prior_archive.write(self.drop_rows() if check_flag(anonymous, "anonymous") else self, path)
+        prior = self.drop_rows() if check_flag(anonymous, "anonymous") else self
+        write_atomically(path, prior_archive.encode_prior(prior))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "WeightPrior":

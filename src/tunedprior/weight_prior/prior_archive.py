@@ -15,13 +15,13 @@ import msgspec
 import numpy as np
 import torch
 from msgspec import Meta, Struct
+from torch import Tensor
 
 from tunedprior.errors import FileFormatError, InputError, TunedPriorError
 from tunedprior.kernels.registry import check_kernel_arguments, get_kernel_arguments, make_kernel
-from tunedprior.machines.feature_ridge import FeatureFit
-from tunedprior.machines.machine import AlphaFit
+from tunedprior.machines import AlphaFit, FeatureFit
 from tunedprior.space.encoding import Axis, Box
-from tunedprior.tables import check_file_name, write_atomically
+from tunedprior.tables import check_file_name
 
 if TYPE_CHECKING:
     from tunedprior.weight_prior.prior import WeightPrior
@@ -30,16 +30,18 @@ _TYPES: dict[str, type[np.generic]] = {"<f8": np.float64, "<i8": np.int64, "|u1"
 _LONGEST_PREAMBLE = 1024  # of an array: its type, order and shape
 
 
-def pack_arrays(arrays: dict[str, np.ndarray]) -> bytes:
-    """Pack arrays into the bytes of an uncompressed archive."""
+def pack_archive(header: bytes, tensors: Mapping[str, Tensor]) -> bytes:
+    """Pack a header and tensors into the bytes of an uncompressed archive, as float64 and int64."""
     buffer = BytesIO()
-    content: dict[str, Any] = dict(arrays)
+    content: dict[str, Any] = {"header": np.frombuffer(header, dtype=np.uint8)}
+    for name, tensor in tensors.items():
+        content[name] = (tensor.double() if tensor.is_floating_point() else tensor).cpu().numpy()
     np.savez(buffer, **content)
     return buffer.getvalue()
 
 
-def unpack_arrays(data: bytes) -> dict[str, np.ndarray]:
-    """Unpack all arrays of an archive; a `FileFormatError` gives the reason if it is damaged.
+def unpack_archive(data: bytes) -> tuple[bytes, dict[str, np.ndarray]]:
+    """Unpack the header and all arrays of an archive; a `FileFormatError` gives the reason if it is damaged.
 
     Members must be uncompressed, so that no array is larger than the file.
     """
@@ -53,7 +55,11 @@ def unpack_arrays(data: bytes) -> dict[str, np.ndarray]:
                     raise FileFormatError(f"its part {member.filename[:40]!r} is compressed")
                 if not member.filename.endswith(".npy") or member.file_size > len(data):
                     raise FileFormatError(f"its part {member.filename[:40]!r} is no array")
-            return {member.filename.removesuffix(".npy"): _parse_array(archive.read(member)) for member in members}
+            arrays = {member.filename.removesuffix(".npy"): _parse_array(archive.read(member)) for member in members}
+        text = arrays.pop("header", None)
+        if text is None or text.dtype != np.uint8 or text.ndim != 1:
+            raise FileFormatError("it has no header")
+        return text.tobytes(), arrays
     except FileFormatError:
         raise
     except Exception as error:  # a damaged archive makes zipfile and NumPy raise errors of a dozen kinds
@@ -85,21 +91,21 @@ _Number = Annotated[float, Meta(ge=-1e300, le=1e300)]
 _Positive = Annotated[float, Meta(gt=0, le=1e300)]
 
 
-class _StrictHeader(Struct, frozen=True, forbid_unknown_fields=True):
+class StrictHeader(Struct, frozen=True, forbid_unknown_fields=True):
     """A struct that refuses unknown fields."""
 
 
-class AxisEntry(_StrictHeader, frozen=True):
+class AxisEntry(StrictHeader, frozen=True):
     """One parameter's side of the box."""
 
     name: str
     low: _Number
     high: _Number
     log: bool
-    choices: Annotated[list[str | int | float | bool | None], Meta(min_length=1)] | None
+    choices: Annotated[tuple[str | int | float | bool | None, ...], Meta(min_length=1)] | None
 
 
-class WeightPriorHeader(_StrictHeader, frozen=True):
+class WeightPriorHeader(StrictHeader, frozen=True):
     """All fields but the arrays."""
 
     format: str
@@ -155,18 +161,13 @@ def _find_contradictions(header: WeightPriorHeader) -> Iterable[str]:
 
 
 _PLAIN_FIELDS = ("machine", "error", "reach", "response_shift", "response_scale")
-_OF_ALPHA = frozenset(("header", "anchors", "alpha"))
+_OF_ALPHA = frozenset(("anchors", "alpha"))
 _OF_FEATURES = _OF_ALPHA | {"indices", "weights", "factor", "signal_and_missing"}
 
 # Upper bounds on what is read: of the file in bytes, and of the powers of a feature, summed over the inputs.
 _MOST_BYTES = 2**30
 _MOST_POWERS = 2**14
 _ROUNDING = 1e-6
-
-
-def write(prior: "WeightPrior", path: str | PathLike[str]) -> None:
-    """Write the prior into one file, atomically: a crash leaves the previous file or the new one."""
-    write_atomically(path, encode_prior(prior))
 
 
 def encode_prior(prior: "WeightPrior") -> bytes:
@@ -182,10 +183,8 @@ def encode_prior(prior: "WeightPrior") -> bytes:
     }
     tensors = {"anchors": prior.anchors, "alpha": prior.alpha}
     tensors |= prior.fit.to_arrays() if isinstance(prior.fit, FeatureFit) else {}
-    arrays = {name: (t.double() if t.is_floating_point() else t).cpu().numpy() for name, t in tensors.items()}
     try:
-        text = json.dumps(header).encode()
-        data = pack_arrays({"header": np.frombuffer(text, dtype=np.uint8)} | arrays)
+        data = pack_archive(json.dumps(header).encode(), tensors)
         decode_prior(data)  # whatever is written can be read again
     except (TypeError, ValueError, FileFormatError) as error:
         raise InputError(
@@ -195,7 +194,7 @@ def encode_prior(prior: "WeightPrior") -> bytes:
 
 
 def read(path: str | PathLike[str]) -> dict[str, Any]:
-    """The fields of the `WeightPrior` that `write` stored in this file."""
+    """The fields of the `WeightPrior` that `encode_prior` encoded and this file holds."""
     file = Path(check_file_name(path))
     try:
         if file.is_dir():
@@ -219,7 +218,7 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def is_weight_prior(path: str | PathLike[str]) -> bool:
-    """Whether the file is one that `write` made, by its content; False if it cannot be read."""
+    """Whether the file is one that `WeightPrior.save` wrote, by its content; False if it cannot be read."""
     try:
         with zipfile.ZipFile(path) as archive:
             return "header.npy" in archive.namelist()
@@ -247,16 +246,13 @@ def refuse_unusable(prior: "WeightPrior", path: str | PathLike[str]) -> None:
 def decode_prior(data: bytes) -> dict[str, Any]:
     """Decode the fields of a `WeightPrior` from the bytes of a file; an error's message continues the file's name."""
     try:
-        arrays = unpack_arrays(data)
+        text, arrays = unpack_archive(data)
     except FileFormatError as error:
         raise FileFormatError(f"is not a weight prior, or is damaged ({error})") from error
-    text = arrays.get("header")
-    if text is None or text.dtype != np.uint8 or text.ndim != 1:
-        raise FileFormatError("is not a weight prior, or is damaged (it has no header)")
-    header, arguments = parse_header(text.tobytes())
-    box = Box(tuple(map(make_axis, header.axes)))
+    header, arguments = parse_header(text)
+    box = make_box(header.axes)
     check_arrays(arrays, box.num_inputs)
-    tensors = {name: torch.as_tensor(array) for name, array in arrays.items() if name != "header"}
+    tensors = {name: torch.as_tensor(array) for name, array in arrays.items()}
     anchors, alpha = tensors.pop("anchors"), tensors.pop("alpha")
     try:
         base = make_kernel(header.kernel, arguments).requires_grad_(False)
@@ -270,10 +266,9 @@ def decode_prior(data: bytes) -> dict[str, Any]:
     return {"fit": fit, "anchors": anchors, "box": box, **{name: getattr(header, name) for name in _PLAIN_FIELDS}}
 
 
-def make_axis(entry: AxisEntry) -> Axis:
-    """Make the side of the box that an entry of a header describes."""
-    choices = None if entry.choices is None else tuple(entry.choices)
-    return Axis(entry.name, entry.low, entry.high, entry.log, choices)
+def make_box(entries: Iterable[AxisEntry]) -> Box:
+    """Make the box whose sides the entries of a header describe."""
+    return Box(tuple(Axis(*msgspec.structs.astuple(entry)) for entry in entries))
 
 
 def check_arrays(arrays: Mapping[str, np.ndarray], d: int) -> None:
@@ -287,7 +282,7 @@ def check_arrays(arrays: Mapping[str, np.ndarray], d: int) -> None:
     p = len(arrays["weights"]) if wanted is _OF_FEATURES and arrays["weights"].ndim else 0
     shapes = {"anchors": (a, d), "alpha": (0,) if p else (a,), "indices": (p, d), "weights": (p,), "factor": (p, p)}
     shapes["signal_and_missing"] = (2,)
-    for name in sorted(wanted - {"header"}):
+    for name in sorted(wanted):
         array, kind = arrays[name], np.int64 if name == "indices" else np.float64
         if array.dtype != kind or array.shape != shapes[name] or not np.isfinite(array).all():
             _refuse(name, f"must be finite, {np.dtype(kind)}, of shape {shapes[name]}")

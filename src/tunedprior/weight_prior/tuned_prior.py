@@ -15,9 +15,9 @@ from tunedprior.models.gaussian_process import (
     KernelInputs,
     UnitDiagonal,
     UnitMeanVariance,
+    add_amplitude,
     fit_process,
     fit_unscaled_process,
-    standardise_with_amplitude,
 )
 from tunedprior.models.surrogate import encode_surrogate, register_decoder
 from tunedprior.source_data.training_set import MOST_ROWS_WITH_ALPHA
@@ -73,7 +73,8 @@ class TunedPrior:
             return fit_unscaled_process(
                 observations, inputs, UnitMeanVariance(self._make_kernel(), scale**2), -shift / scale
             )
-        return fit_process(observations, inputs, standardise_with_amplitude(self._make_kernel(), self._mean_variance))
+        unit = UnitMeanVariance(self._make_kernel(), self._mean_variance)
+        return fit_process(observations, inputs, add_amplitude(unit))
 
     def _make_kernel(self) -> Kernel:
         if not self.unit_diagonal:

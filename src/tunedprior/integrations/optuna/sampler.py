@@ -25,8 +25,8 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from tunedprior.acquisition.encoded_space import is_near
 from tunedprior.acquisition.functions import AcquisitionChoice
+from tunedprior.acquisition.optimisation import is_near
 from tunedprior.campaign import Optimizer
 from tunedprior.campaign.outlier_warnings import describe_far_worse
 from tunedprior.checks import check_flag, check_seed, format_list, format_value
