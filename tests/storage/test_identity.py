@@ -95,7 +95,7 @@ def test_a_file_of_before_there_were_ids_gets_one_that_stays(tmp_path: Path) -> 
 def test_a_database_of_before_there_were_ids_gets_one_that_stays(tmp_path: Path, monkeypatch) -> None:
     places = [f"sqlite:///{tmp_path / name}.db" for name in "ab"]
     with monkeypatch.context() as before:
-        before.setattr("tunedprior.campaign.optimizer.draw_id", lambda: "")
+        before.setattr("tunedprior.campaign.opening.draw_id", lambda: "")
         for place in places:
             assert Optimizer(SPACE, direction="maximize", storage=place, seed=0).study is not None
     sheets = []

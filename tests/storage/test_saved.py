@@ -307,6 +307,7 @@ def test_a_damaged_file_is_refused(tmp_path) -> None:
         (("config", "seed"), "0", ("seed",)),
         (("config", "space", "parameters"), [], ("search space",)),
         (("config", "space", "parameters", 0, "low"), 7, ("search space", "(x)")),
+        (("config", "space", "parameters", 0, "high"), "inf", ("search space", "(x)")),
         (("config", "space", "parameters", 2, "step"), 0, ("search space", "(layers)")),
         (("config", "space", "parameters", 4, "choices"), [], ("search space", "(gas)")),
         (("trials", 0, "value"), "high", ("value",)),

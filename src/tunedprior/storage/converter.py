@@ -173,7 +173,7 @@ def _is_sound(one: Parameter) -> bool:
     if isinstance(one, Categorical):
         return len(set(map(repr, one.choices))) == one.count > 0
     levels = one.levels is None or (list(one.levels) == sorted(set(one.levels)) and one.low <= one.levels[0])
-    ends = one.low <= one.high and (one.low > 0 or not one.log)
+    ends = isfinite(one.low) and isfinite(one.high) and one.low <= one.high and (one.low > 0 or not one.log)
     return levels and ends and (one.step is None or one.step > 0) and (one.digits is None or one.digits >= 1)
 
 
