@@ -5,10 +5,10 @@ from support.claims_field import CLAIMS_FIELD
 from support.measures import (
     ALGORITHM1,
     ALL,
-    BELIEFS,
     EXPERIMENTS,
     PERFORMANCE,
     README,
+    TRANSFER,
     UNIT,
     course_on_pairs,
     falls_behind,
@@ -82,7 +82,7 @@ CLAIMS = [
         ],
     ),
     Claim(
-        BELIEFS,
+        TRANSFER,
         "With flipped data the average has {0.92} times its regret on the paper's six functions ({0.79} to {1.10}), "
         "{1.22} times on the shifted copies ({0.81} to {1.74}), and {0.98} times ({0.79} to {1.38}) on all ten with "
         "the last five seeds",
@@ -91,15 +91,15 @@ CLAIMS = [
             *with_interval(over_rival((*PAPER, *SHIFTED, *FAILURES), seeds=range(10, 15))),
         ],
     ),
-    Claim(BELIEFS, "Over the eight kinds on four functions it has {0.88} times:", lambda: [over_all_kinds()]),
+    Claim(TRANSFER, "Over the eight kinds on four functions it has {0.88} times:", lambda: [over_all_kinds()]),
     Claim(
-        BELIEFS,
+        TRANSFER,
         "unrelated data costs the average {1.29} times the standard process's regret (another function) and {1.28} "
         "times (noise)",
         lambda: alone(of_kind("another function", AVERAGE), of_kind("pure noise", AVERAGE)),
     ),
     Claim(
-        BELIEFS,
+        TRANSFER,
         "*Another function and pure noise* cost {1.06} and {1.08} on average, where nothing was to be lost, and up to "
         "{1.45} (Styblinski-Tang) and {1.69} (Himmelblau).",
         lambda: [
@@ -108,19 +108,19 @@ CLAIMS = [
         ],
     ),
     Claim(
-        BELIEFS,
+        TRANSFER,
         "*Noisy flip and shifted* on Hölder table, {1.12} and {1.07}, are above their mark",
         lambda: [worst(kind) for kind in ("noisy flip", "shifted")],
     ),
     Claim(
-        BELIEFS,
+        TRANSFER,
         "up to {1.44} times the standard process's regret",
         lambda: [max(on_pairs(OWN_START))],
     ),
-    Claim(BELIEFS, "begin with, the worst is {1.26} (storm_c1_c3_lat)", lambda: [max(on_pairs(AVERAGE))]),
-    Claim(BELIEFS, "*Without old data*, the worst is {1.19}, lig_PI_GOPI.", lambda: [max(on_pairs(PLAIN))]),
+    Claim(TRANSFER, "begin with, the worst is {1.26} (storm_c1_c3_lat)", lambda: [max(on_pairs(AVERAGE))]),
+    Claim(TRANSFER, "*Without old data*, the worst is {1.19}, lig_PI_GOPI.", lambda: [max(on_pairs(PLAIN))]),
     Claim(
-        BELIEFS,
+        TRANSFER,
         "the default falls behind its own process without old data at the {27}th trial after the first settings, and "
         "behind the standard process at the {36}th; after {40} it misses {4.7} % of the range, without old data {3.4} "
         "%, the standard process {3.9} %.",
@@ -131,7 +131,7 @@ CLAIMS = [
         ],
     ),
     Claim(
-        BELIEFS,
+        TRANSFER,
         "The stored runs add up to {6.7} hours on two cores",
         lambda: [hours(*filter(is_stored, BELIEF_STUDIES))],
     ),

@@ -18,6 +18,7 @@ from support.measures import (
     PERFORMANCE,
     README,
     START,
+    TRANSFER,
     flipped,
     mean_seconds,
     of_kind,
@@ -168,7 +169,7 @@ SAID = [
     ),
     Said(EXPERIMENTS, "the tables hold some five hundred of them", lambda: 450 < count_of_intervals() < 550),
     Said(
-        BELIEFS,
+        TRANSFER,
         "it is ahead on pass/fail data, and behind on none beyond its interval",
         lambda: (
             below(of_kind("binary labels", AVERAGE, RIVAL))
@@ -176,7 +177,7 @@ SAID = [
         ),
     ),
     Said(
-        BELIEFS,
+        TRANSFER,
         "The multi-task process took over forty times as long as the average for each campaign.",
         lambda: mean_seconds("beliefs_pairs", RIVAL) / mean_seconds("beliefs_pairs", AVERAGE) > 40,
     ),
@@ -278,7 +279,7 @@ EXEMPT = [
     Exempt(ALGORITHM1, "with a 95 % bootstrap interval", "a definition"),
     Exempt(ALGORITHM1, "thousands of times larger", "no figure"),
     Exempt(ALGORITHM1, "With the floor at 1 %", "a setting"),
-    Exempt(BELIEFS, "within its 95 % interval (the mean and 1.96 `measured_std` to either side)", "a definition"),
+    Exempt(TRANSFER, "within its 95 % interval (the mean and 1.96 `measured_std` to either side)", "a definition"),
     Exempt(ALGORITHM1, "a length of 500 µm to be met", "a definition"),
     Exempt(ALGORITHM1, "λ may be 1e-8 here", "a setting"),
     Exempt(ALGORITHM1, "cannot be shown to be right to 1e-6 of their mean", "a setting"),
