@@ -83,7 +83,7 @@ CLAIMS = [
     ),
     Claim(
         TRANSFER,
-        "With flipped data the average has {0.92} times its regret on the paper's six functions ({0.79} to {1.10}), "
+        "with flipped data the average has {0.92} times its regret on the paper's six functions ({0.79} to {1.10}), "
         "{1.22} times on the shifted copies ({0.81} to {1.74}), and {0.98} times ({0.79} to {1.38}) on all ten with "
         "the last five seeds",
         lambda: [
@@ -114,7 +114,7 @@ CLAIMS = [
     ),
     Claim(
         TRANSFER,
-        "up to {1.44} times the standard process's regret",
+        "the warm start costs up to {1.44} times the standard process's regret",
         lambda: [max(on_pairs(OWN_START))],
     ),
     Claim(TRANSFER, "begin with, the worst is {1.26} (storm_c1_c3_lat)", lambda: [max(on_pairs(AVERAGE))]),
