@@ -204,24 +204,15 @@ CLAIMS = [
     ),
     Claim(
         EXPERIMENTS,
-        "{0.16} ({0.09} to {0.24}), level with diffEI, behind the average's {0.12}. It wins on *squared* too, by less "
-        "({0.58})",
-        lambda: [
-            *with_interval(of_kind("same", "envEI")),
-            *alone(of_kind("same", AVERAGE), of_kind("squared", "envEI")),
-        ],
+        "envEI wins on *squared* too ({0.58})",
+        lambda: alone(of_kind("squared", "envEI")),
     ),
     Claim(
         EXPERIMENTS,
         "Ackley's {0.05} becomes {0.78}, and Rastrigin's {0.61} becomes {1.09}:",
         lambda: alone(*(flipped([name]) for name in ("Ackley", SHIFTED[0], "Rastrigin", SHIFTED[1]))),
     ),
-    Claim(
-        EXPERIMENTS,
-        "The multi-task process has {0.24} here and {0.21} on the six; the average has {0.30} and {0.20}.",
-        lambda: alone(*(flipped(names, method=one) for one in (RIVAL, AVERAGE) for names in (SHIFTED, PAPER))),
-    ),
-    Claim(EXPERIMENTS, "the wiggles come to {48} % of the range", lambda: [wiggles_of_levi()]),
+    Claim(EXPERIMENTS, "The wiggles come to {48} % of the range", lambda: [wiggles_of_levi()]),
     Claim(
         EXPERIMENTS,
         "TP-EI-BO is level with it ({0.93}), TP-GPUCB-BO loses, and with unit diagonal both win ({0.83} and {0.60}).",
