@@ -2,11 +2,11 @@
 
 from support.claims_as_printed import CLAIMS_AS_PRINTED
 from support.claims_field import CLAIMS_FIELD
+from support.claims_speed import CLAIMS_SPEED
 from support.measures import (
     ALGORITHM1,
     ALL,
     EXPERIMENTS,
-    PERFORMANCE,
     README,
     TRANSFER,
     UNIT,
@@ -19,7 +19,6 @@ from support.measures import (
     over_rival,
     repeated,
     repeated_otherwise,
-    suggestion,
     wiggles_of_levi,
     worst,
 )
@@ -42,7 +41,6 @@ from support.stored import (
     hours,
     is_stored,
     ratio,
-    speed,
 )
 
 BELIEF_STUDIES = ("beliefs", "beliefs_continuous", "beliefs_pairs", "beliefs_first", "calibration")
@@ -58,6 +56,7 @@ def both_over_rival() -> list[Value]:
 CLAIMS = [
     *CLAIMS_AS_PRINTED,
     *CLAIMS_FIELD,
+    *CLAIMS_SPEED,
     Claim(
         README,
         "Of what was measured next, {92} % lay within the intervals that were predicted at 95 %.",
@@ -237,20 +236,5 @@ CLAIMS = [
         EXPERIMENTS,
         "differ from the first or second step on, by {0.04} to {0.61}",
         lambda: repeated_otherwise(AVERAGE)[1:],
-    ),
-    Claim(
-        PERFORMANCE,
-        "A suggestion in five inputs takes {107} to {156} ms with two hundred old rows, on two cores; in a run of its "
-        "own, on a quieter machine, it took {80} ms with a million.",
-        lambda: [
-            *(1000 * extreme(row["tunedprior"] for row in speed("suggestions")) for extreme in (min, max)),
-            suggestion(1_000_000),
-        ],
-    ),
-    Claim(PERFORMANCE, "it takes {1.74} times as long as with 200.", lambda: [suggestion(500) / suggestion(200)]),
-    Claim(
-        PERFORMANCE,
-        "In six inputs at ℓ = {0.6} there are so many",
-        lambda: [row["lengthscale"] for row in speed("entries") if row["inputs"] == 6],
     ),
 ]
