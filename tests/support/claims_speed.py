@@ -4,6 +4,7 @@ Of scale the figures are those of the tables, which tests/benchmarks/test_scale_
 """
 
 import re
+from itertools import pairwise
 from statistics import median
 
 from support.cells import tables
@@ -31,7 +32,7 @@ def times_faster() -> list[Value]:
 def steepest(name: str) -> float:
     """The largest ratio of the times of one line of observations and the line before."""
     times = [row[name] for row in speed("observations") if row[name] is not None]
-    return max(after / before for before, after in zip(times, times[1:], strict=False))
+    return max(after / before for before, after in pairwise(times))
 
 
 def with_most_observations(name: str) -> float:
