@@ -9,6 +9,14 @@ import pandas as pd
 from benchmarks.comparison import Estimate
 
 DOCS = Path(__file__).parent.parent / "docs"
+#: Pages, and where the tables are that a page has no marks for.
+APPENDICES = {
+    "field.md": "tables_field.md",
+    "transfer.md": "tables_transfer.md",
+    "experiments.md": "tables_experiments.md",
+    "performance.md": "tables_speed.md",
+    "reliability.md": "tables_reliability.md",
+}
 
 
 def markdown(table: pd.DataFrame) -> str:
@@ -39,11 +47,27 @@ def median_and_quartiles(found: pd.Series, form: str = ".3f") -> str:
     return f"{found[0.5]:{form}} ({found[0.25]:{form}}–{found[0.75]:{form}})"
 
 
+def with_appendix(path: Path) -> list[Path]:
+    """A page, and its appendix if it has one."""
+    return [path, *([path.with_name(APPENDICES[path.name])] if path.name in APPENDICES else [])]
+
+
 def write_tables(path: Path, tables: Mapping[str, str]) -> None:
-    """Each table between its marks; a document that lacks the marks (or a new one) gets them at its end."""
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    """Each table between its marks, in the page or its appendix; one without marks is added to the last of these."""
+    files = with_appendix(path)
+    texts = [file.read_text(encoding="utf-8") if file.exists() else "" for file in files]
     for name, table in tables.items():
         block = f"<!-- table: {name} -->\n{table}\n<!-- end -->"
         found = re.compile(rf"<!-- table: {re.escape(name)} -->\n.*?<!-- end -->", re.DOTALL)
-        text = found.sub(lambda _match, block=block: block, text) if found.search(text) else f"{text}\n{block}\n"
-    path.write_text(text, encoding="utf-8")
+        if any(map(found.search, texts)):
+            texts = [found.sub(lambda _match, block=block: block, text) for text in texts]
+        else:
+            texts[-1] += f"\n{block}\n"
+    for file, text in zip(files, texts, strict=True):
+        if text:
+            file.write_text(text, encoding="utf-8")
+
+
+def read_with_appendix(path: Path) -> str:
+    """The text of a page, and that of its appendix after it."""
+    return "\n".join(file.read_text(encoding="utf-8") for file in with_appendix(path) if file.exists())

@@ -30,7 +30,7 @@ from support.stored import (
     runs,
 )
 
-PAGE = "docs/beliefs.md"
+PAGE = "docs/transfer.md"
 STUDY, KIND = "beliefs_pairs", "measured"
 GROUPS = {
     "geometric mean": PAIRS,

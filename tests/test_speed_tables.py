@@ -10,6 +10,8 @@ from support.prose import agrees
 from support.stored import speed
 
 PERFORMANCE = "docs/performance.md"
+#: Checked by tests/benchmarks/test_scale_study.py.
+SCALE = ("rows", "billion", "pending", "trials", "sets", "inputs")
 CARD = {"flops": 67e12, "bytes_per_second": 4.8e12}
 
 
@@ -165,5 +167,5 @@ def test_targets() -> None:
 def test_every_table_is_checked() -> None:
     assert set(tables(PERFORMANCE)) == {
         "targets", "entries", "pretraining", "suggestions", "profile", "imports", "old-rows", "observations", "batches",
-        "busy", "workers", "campaign", "cuda-pretraining", "cuda-blocks",
+        "busy", "workers", "campaign", "cuda-pretraining", "cuda-blocks", *SCALE,
     }  # fmt: skip

@@ -31,7 +31,7 @@ from support.stored import (
 )
 from tunedprior.beliefs import list_beliefs
 
-EXPERIMENTS, BELIEFS = "docs/experiments.md", "docs/beliefs.md"
+EXPERIMENTS, BELIEFS, TRANSFER = "docs/experiments.md", "docs/beliefs.md", "docs/transfer.md"
 ALL = (*PAPER, *SHIFTED, *FAILURES, *MORE)
 TOGETHER = "geometric mean"
 TARGETS = dict.fromkeys(("flipped", "same", "squared", "noisy flip"), "≤ 0.45 / 1.05") | {
@@ -46,7 +46,8 @@ CHECKED = {
     "docs/algorithm1.md": {
         "function | evaluations", "function | evaluations (again)", "least λ | Ackley", "after trial | 5",
     },
-    BELIEFS: {f"beliefs {name}" for name in ("kinds", "functions", "continuous", "rival")} | PAIR_TABLES,
+    BELIEFS: set(),
+    TRANSFER: {f"beliefs {name}" for name in ("kinds", "functions", "continuous", "rival")} | PAIR_TABLES,
     EXPERIMENTS: {
         *(f"ratios {name}" for name in ("paper", "split", "shifted", "failures")), "kinds", "fibre simulated",
         "medians after 10", "medians after 25",
@@ -133,18 +134,18 @@ def test_fibres() -> None:
 
 @pytest.mark.parametrize(("name", "study"), [("functions", "beliefs"), ("continuous", "beliefs_continuous")])
 def test_the_average_on_every_function(name: str, study: str) -> None:
-    head = tables(BELIEFS)[f"beliefs {name}"][0]
+    head = tables(TRANSFER)[f"beliefs {name}"][0]
     found = set(runs(study)["problem"])
     problems = [problem for problem in ALL if problem in found]
     groups = {problem: [problem] for problem in problems} | {TOGETHER: problems}
     expected = {row: {kind: ratio(study, group, kind, AVERAGE) for kind in head[1:]} for row, group in groups.items()}
-    assert wrong_cells(BELIEFS, f"beliefs {name}", expected) == []
+    assert wrong_cells(TRANSFER, f"beliefs {name}", expected) == []
 
 
 def test_the_average_by_kind() -> None:
     some = ALL[::2]
     products = {AVERAGE: 1.0, RIVAL: 1.0}
-    *rows, last = tables(BELIEFS)["beliefs kinds"][1]
+    *rows, last = tables(TRANSFER)["beliefs kinds"][1]
     assert [row[0] for row in rows] == list(KINDS)
     for kind, together, worst, target, ours, theirs in rows:
         assert unmarked_agrees(together, ratio("beliefs", ALL, kind, AVERAGE)), kind
@@ -167,7 +168,7 @@ def test_the_average_beside_its_strongest_rival() -> None:
         "the paper's six": PAPER, "shifted copies": SHIFTED, "all 10": (*PAPER, *SHIFTED, *FAILURES),
         ", ".join(KIND_FUNCTIONS): KIND_FUNCTIONS,
     }  # fmt: skip
-    rows = tables(BELIEFS)["beliefs rival"][1]
+    rows = tables(TRANSFER)["beliefs rival"][1]
     assert [row[0] for row in rows] == ["flipped"] * 4 + list(KINDS)
     for kind, functions, told, ours, theirs, over in rows:
         first, last = map(int, told.split(" to "))

@@ -1,4 +1,4 @@
-"""The tables of docs/beliefs.md that are about measured pairs."""
+"""The tables of docs/transfer.md that are about measured pairs."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 

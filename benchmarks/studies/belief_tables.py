@@ -1,4 +1,4 @@
-"""The tables of docs/beliefs.md."""
+"""The tables of docs/transfer.md."""
 
 from collections.abc import Mapping, Sequence
 

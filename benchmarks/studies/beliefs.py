@@ -212,7 +212,7 @@ def main(arguments: argparse.Namespace) -> None:
 
 def _write(found: dict[str, pd.DataFrame], docs: Path) -> None:
     docs.mkdir(parents=True, exist_ok=True)
-    write_tables(docs / "beliefs.md", all_belief_tables(found))
+    write_tables(docs / "transfer.md", all_belief_tables(found))
     print(f"Tables are in {docs}; `make pictures` draws what is stored.")
 
 

@@ -12,6 +12,7 @@ from benchmarks.problems.kinds import FLIPPED, SPACE, old_data
 from benchmarks.results import jobs_of, read_results, read_runs
 from benchmarks.studies import as_printed
 from benchmarks.studies.paper import FULL, FunctionJob
+from benchmarks.tables import read_with_appendix
 
 EXPERIMENTS = Path(__file__).parents[2] / "docs" / "experiments.md"
 
@@ -46,7 +47,7 @@ def test_the_documented_tables_are_the_stored_ones() -> None:
     assert len(as_printed.CHOOSING) == len(as_printed.CONFIRMING) == 20
     every = as_printed.jobs(FULL, [*as_printed.CHOOSING, *as_printed.CONFIRMING])
     assert set(jobs_of(read_runs("as_printed"), FunctionJob)) == set(every)
-    text = EXPERIMENTS.read_text()
+    text = read_with_appendix(EXPERIMENTS)
     tables = as_printed.tables(read_results("as_printed"))
     assert len(tables) == 3
     for name, table in tables.items():

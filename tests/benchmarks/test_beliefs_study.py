@@ -28,8 +28,9 @@ from benchmarks.studies.belief_jobs import (
 )
 from benchmarks.studies.belief_tables import all_belief_tables
 from benchmarks.studies.beliefs import IN_BOXES, IN_POOLS, on_continuum, on_pool, parts_of, stored_parts
+from benchmarks.tables import read_with_appendix
 
-PAGE = Path(__file__).parents[2] / "docs" / "beliefs.md"
+PAGE = Path(__file__).parents[2] / "docs" / "transfer.md"
 
 
 def test_everything_asked_for_is_run() -> None:
@@ -73,7 +74,7 @@ def test_the_command_has_a_quick_size(
     assert set(jobs_of(read_runs("beliefs", tmp_path), PoolJob)) == set(function_jobs(SMOKE))
     assert (read_results("beliefs", tmp_path).groupby("run")["step"].max() == SMOKE.steps).all()
     assert set(jobs_of(read_runs("beliefs_continuous", tmp_path), BoxJob)) == set(continuous_jobs(SMOKE))
-    text = (tmp_path / "beliefs.md").read_text()
+    text = (tmp_path / "tables_transfer.md").read_text()
     assert "| Hartmann-3 |" in text
     assert "| pure noise |" in text
     main(["pictures", "figures/beliefs.png", "--results", str(tmp_path), "--out", str(tmp_path)])
@@ -87,7 +88,7 @@ def test_a_part_can_be_run_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyP
     runs = read_runs("beliefs", tmp_path)
     expected = [job for job in function_jobs(FULL) if job.method in (BASELINE, RIVAL) and job.seed in (100, 101)]
     assert set(jobs_of(runs, PoolJob)) == set(expected)
-    assert not (tmp_path / "beliefs.md").exists()
+    assert not (tmp_path / "tables_transfer.md").exists()
 
 
 def test_a_part_that_there_is_not_is_said(capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,7 +105,7 @@ def test_tables_can_be_made_of_what_is_stored(tmp_path: Path) -> None:
         if name != "calibration":
             run_all(replace(study, campaign=as_if_run), jobs, tmp_path)
     main(["beliefs", "--tables", "--out", str(tmp_path)])
-    named = re.findall("<!-- table: beliefs (.*) -->", (tmp_path / "beliefs.md").read_text())
+    named = re.findall("<!-- table: beliefs (.*) -->", (tmp_path / "tables_transfer.md").read_text())
     assert named == ["kinds", "functions", "continuous", "pairs", "pair rivals", "first", "pair seconds"]
 
 
@@ -139,7 +140,7 @@ def test_the_documented_results_are_the_stored_ones() -> None:
         assert set(jobs_of(read_runs(study.name), study.job)) == set(jobs(FULL))
     tables = all_belief_tables(stored_parts(RESULTS))
     assert len(tables) >= 6
-    text = PAGE.read_text()
+    text = read_with_appendix(PAGE)
     for name, table in tables.items():
         assert f"<!-- table: {name} -->\n{table}\n<!-- end -->" in text, name
 

@@ -5,9 +5,9 @@ import pytest
 
 from benchmarks.results import RESULTS
 from benchmarks.studies.durability import command, faults, threads, writers
-from benchmarks.tables import DOCS
+from benchmarks.tables import DOCS, read_with_appendix
 
-PAGE = (DOCS / "reliability.md").read_text(encoding="utf-8")
+PAGE = read_with_appendix(DOCS / "reliability.md")
 
 
 @pytest.mark.parametrize("place", [threads.MEMORY, threads.SQLITE])

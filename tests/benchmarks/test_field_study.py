@@ -38,7 +38,7 @@ from benchmarks.studies.field.jobs import (
     job_of,
     jobs_of,
 )
-from benchmarks.tables import DOCS
+from benchmarks.tables import DOCS, with_appendix
 from tunedprior.errors import InputError
 
 BRANIN = FieldJob("Branin", "flipped", 30, 0.0, OURS, 300, 4)
@@ -190,7 +190,7 @@ def test_slow_peers_run_seed_by_seed_what_is_not_stored(
     stored = set(stored_jobs(read_runs("field"), FieldJob)) if missing else set()
     assert len(jobs) == len(set(jobs))
     assert set(jobs) == set(every) - stored
-    assert not (tmp_path / "field.md").exists()
+    assert not (tmp_path / "tables_field.md").exists()
     assert "HEBO is left out: not today" in capsys.readouterr().out
 
 
@@ -228,7 +228,7 @@ def test_the_command_runs_what_is_asked_for_and_goes_on_where_it_stopped(
     assert set(found["peer"]) == {OURS, RANDOM}
     assert found.groupby("run").size().unique().tolist() == [SMOKE.trials]
     assert found["value"].between(0, 1).all()
-    assert not (tmp_path / "field.md").exists()  # of some, no tables
+    assert not (tmp_path / "tables_field.md").exists()  # of some, no tables
 
     def refuse(*_: object) -> None:
         raise PeerError("It was run again.")
@@ -239,19 +239,18 @@ def test_the_command_runs_what_is_asked_for_and_goes_on_where_it_stopped(
     command.main(arguments(tmp_path, "--parts", "cost", "--peers", RANDOM))
     assert read_results("field_cost", tmp_path).groupby("run").size().tolist() == [SMOKE.cost_trials - 3 + 1]
     command.main(arguments(tmp_path, "--tables"))
-    assert "| tunedprior |" in (tmp_path / "field.md").read_text()
+    assert "| tunedprior |" in (tmp_path / "tables_field.md").read_text()
     with pytest.raises(InputError, match="there is no 'nobody'"):
         command.main(arguments(tmp_path, "--peers", "nobody"))
     capsys.readouterr()
 
 
 def test_the_documented_results_are_the_stored_ones(tmp_path: Path) -> None:
-    written = DOCS / "field.md"
-    readme = DOCS.parent / "README.md"
-    for page in (written, readme):
+    pages = [*with_appendix(DOCS / "field.md"), DOCS.parent / "README.md"]
+    for page in pages:
         (tmp_path / page.name).write_text(page.read_text())
     command.write_field(RESULTS, tmp_path)
-    for page in (written, readme):
+    for page in pages:
         assert (tmp_path / page.name).read_text() == page.read_text()
 
 

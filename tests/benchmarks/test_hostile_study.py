@@ -7,7 +7,7 @@ from benchmarks.results import RESULTS, read_results
 from benchmarks.studies.hostile import judging, sqlite_cases
 from benchmarks.studies.hostile.bombs import BOMBS, MOST_GIB, MOST_SECONDS, read_bomb
 from benchmarks.studies.hostile.command import CaseJob, bomb_table, case_table, counts_of
-from benchmarks.tables import DOCS
+from benchmarks.tables import DOCS, read_with_appendix
 from tunedprior.errors import InputError
 
 
@@ -51,7 +51,7 @@ def test_a_bomb_is_read_in_a_process_of_its_own() -> None:
 
 
 def table_in_page(name: str) -> str:
-    page = (DOCS / "reliability.md").read_text(encoding="utf-8")
+    page = read_with_appendix(DOCS / "reliability.md")
     return page.split(f"<!-- table: {name} -->\n")[1].split("\n<!-- end -->")[0]
 
 

@@ -16,6 +16,7 @@ from benchmarks.runner import run_all
 from benchmarks.studies import paper
 from benchmarks.studies.paper import FULL, SIMULATED, SMOKE, FibreJob, FunctionJob, fibre_jobs, function_jobs
 from benchmarks.studies.paper_tables import fibre_tables, function_tables
+from benchmarks.tables import read_with_appendix
 
 EXPERIMENTS = Path(__file__).parents[2] / "docs" / "experiments.md"
 CHEAP = "DT-MKL-EI"
@@ -69,7 +70,7 @@ def test_the_command_has_a_quick_size(
     assert {(name, "flipped", method) for name in FUNCTIONS for method in METHODS} <= tried
     assert {kind for _, kind, _ in tried} == set(KINDS)
     assert {job.method for job in jobs_of(read_runs("fibre", tmp_path), FibreJob)} == set(METHODS)
-    assert "after 7 experiments (simulated)" in (tmp_path / "experiments.md").read_text()
+    assert "after 7 experiments (simulated)" in (tmp_path / "tables_experiments.md").read_text()
     names = [f"figures/{name}.png" for name in ("experiment1", "shifted_and_failures", "kinds", "fibre")]
     main(["pictures", *names, "--results", str(tmp_path), "--out", str(tmp_path)])
     assert all((tmp_path / name).read_bytes()[:4] == b"\x89PNG" for name in names)
@@ -80,6 +81,6 @@ def test_the_documented_experiments_are_the_stored_ones() -> None:
     assert set(jobs_of(read_runs("functions"), FunctionJob)) == set(function_jobs(FULL))
     assert set(jobs_of(read_runs("fibre"), FibreJob)) == set(fibre_jobs(FULL))
     tables = function_tables(read_results("functions"), first=3) | fibre_tables(read_results("fibre"), simulated=True)
-    text = EXPERIMENTS.read_text()
+    text = read_with_appendix(EXPERIMENTS)
     for name, table in tables.items():
         assert f"<!-- table: {name} -->\n{table}\n<!-- end -->" in text, name

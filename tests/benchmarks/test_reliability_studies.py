@@ -9,10 +9,10 @@ import pytest
 
 from benchmarks.results import RESULTS
 from benchmarks.studies import batches, diverging, dual, flat, mistakes, readers, slips
-from benchmarks.tables import DOCS
+from benchmarks.tables import DOCS, read_with_appendix
 from support import reference
 
-PAGE = (DOCS / "reliability.md").read_text(encoding="utf-8")
+PAGE = read_with_appendix(DOCS / "reliability.md")
 
 
 def rows_of(table: str) -> dict[str, list[str]]:

@@ -30,7 +30,13 @@ from support.stored import (
 README, ALGORITHM1, BELIEFS = "README.md", "docs/algorithm1.md", "docs/beliefs.md"
 EXPERIMENTS, PERFORMANCE = "docs/experiments.md", "docs/performance.md"
 START, FIELD, IDEAS = "docs/index.md", "docs/field.md", "docs/ideas.md"
-DOCUMENTS = (README, START, FIELD, IDEAS, ALGORITHM1, BELIEFS, EXPERIMENTS, PERFORMANCE)
+TRANSFER, MEASURED = "docs/transfer.md", "docs/measured.md"
+FIELD_TABLES, TRANSFER_TABLES = "docs/tables_field.md", "docs/tables_transfer.md"
+EXPERIMENTS_TABLES, SPEED_TABLES = "docs/tables_experiments.md", "docs/tables_speed.md"
+DOCUMENTS = (
+    README, START, FIELD, IDEAS, ALGORITHM1, BELIEFS, EXPERIMENTS, PERFORMANCE, TRANSFER, MEASURED, FIELD_TABLES,
+    TRANSFER_TABLES, EXPERIMENTS_TABLES, SPEED_TABLES,
+)  # fmt: skip
 ALL = (*PAPER, *SHIFTED, *FAILURES, *MORE)
 UNIT = "TP-EI-BO (unit diagonal)"
 FIVE = range(5)

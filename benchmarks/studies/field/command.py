@@ -1,7 +1,7 @@
 """The field: this project against what people would use instead, each as its makers recommend.
 
     make peers                               # once: environments for the others
-    python -m benchmarks field --pairs DIR   # resumable; tables go to docs/field.md and README.md
+    python -m benchmarks field --pairs DIR   # resumable; tables go to docs/field.md, its appendix and README.md
     python -m benchmarks field --pairs DIR --contests slow [--workers N]
     python -m benchmarks field --smoke [--pairs DIR]
     python -m benchmarks field --tables
@@ -116,7 +116,7 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 def write_field(results: Path, docs: Path) -> None:
-    """Tables into docs/field.md, and the first of them into the README, of all that is stored."""
+    """Tables into docs/field.md or its appendix, and the first of them into the README, of all that is stored."""
     found, cost = read_results(study_of_regret(None).name, results), study_of_cost(None).name
     costs = read_results(cost, results) if (results / f"{cost}_runs.csv").exists() else None
     tables = {**field_tables(found, CONTESTS, costs), "field peers": who_takes_part()}

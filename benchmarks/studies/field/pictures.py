@@ -23,37 +23,28 @@ _BAND = "shaded: 95 % of a bootstrap over contests"
 
 
 def draw_ranks(found: Ranks, title: str) -> Figure:
-    """Peers at their average ranks, the best on the left; a bar joins those that do not differ."""
-    average = found.average
-    half = (len(average) + 1) // 2
-    bars = found.joined()
-    low, high = int(np.floor(average.min())), int(np.ceil(average.max()))
-    width, first_name = max(high - low, 1), -0.9 - 0.35 * len(bars)
-    deepest = first_name - half + 1
-    figure = Figure(figsize=(9, 0.26 * (2.6 - deepest) + 0.5), layout="constrained")
+    """Peers at their average ranks, the best on top; a bar on the right joins those that do not differ."""
+    average, bars = found.average, found.joined()
+    figure = Figure(figsize=(5.6, 0.27 * len(average) + 1.1), layout="constrained")
     axes = figure.subplots()
-    axes.plot([low, high], [0, 0], color="black", linewidth=1)
-    for rank in range(low, high + 1):
-        axes.plot([rank, rank], [0, 0.18], color="black", linewidth=1)
-        axes.text(rank, 0.3, str(rank), ha="center", va="bottom", fontsize=8)
-    axes.plot([low, low + found.critical_difference], [1.75, 1.75], color="black", linewidth=1.6, marker="|")
-    axes.text(low + found.critical_difference + 0.01 * width, 1.75,
-              f" critical difference {found.critical_difference:.2f}", va="center", fontsize=8)  # fmt: skip
-    for place, (peer, rank) in enumerate(average.items()):
-        on_left = place < half
-        depth = first_name - (place if on_left else len(average) - 1 - place)
-        side = low - 0.04 * width if on_left else high + 0.04 * width
+    places = {peer: len(average) - place for place, peer in enumerate(average.index)}
+    step = 0.05 * max(float(np.ptp(average)), 1.0)
+    for peer, rank in average.items():
         colour = _OURS if peer in (OURS, OURS_PLAIN) else _OTHER
-        axes.plot([rank, rank, side], [0, depth, depth], color=colour, linewidth=1.6 if peer == OURS else 0.8)
-        said = f"{peer}  {rank:.2f} " if on_left else f" {rank:.2f}  {peer}"
-        axes.text(side, depth, said, ha="right" if on_left else "left", va="center", fontsize=9, color=colour,
+        axes.plot(rank, places[peer], "o", color=colour, markersize=7 if peer == OURS else 5)
+        axes.text(rank - step, places[peer], f"{rank:.2f}", ha="right", va="center", fontsize=9, color=colour,
                   fontweight="bold" if peer == OURS else "normal")  # fmt: skip
     for place, (best, worst) in enumerate(bars):
-        ends = average[best] - 0.006 * width, average[worst] + 0.006 * width
-        axes.plot(ends, [-0.45 - 0.35 * place] * 2, color="black", linewidth=3.2, solid_capstyle="butt")
-    axes.set(xlim=(low - 0.5 * width, high + 0.5 * width), ylim=(deepest - 0.6, 2.2))
-    axes.set_title(title, loc="left", fontsize=10)
-    axes.axis("off")
+        side = average.max() + (1.5 + place) * step
+        axes.plot([side, side], [places[best] + 0.25, places[worst] - 0.25], color="black", linewidth=3,
+                  solid_capstyle="butt")  # fmt: skip
+    axes.set(xlim=(min(1.0, average.min()), average.max() + (2 + len(bars)) * step), ylim=(0.3, len(average) + 0.7))
+    axes.set_yticks(list(places.values()), list(places), fontsize=9)
+    axes.set_xlabel(f"average rank (1 is best)\nbars join those less than {found.critical_difference:.2f} apart:\n"
+                    "their difference is not significant", fontsize=9)  # fmt: skip
+    axes.grid(axis="x", alpha=0.25)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=10)
     return figure
 
 
@@ -172,7 +163,7 @@ def figure_of(found: pd.DataFrame, kind: str, part: str, every: Sequence[Key]) -
     ranked = ranks(regrets, contests)
     if ranked is None:
         raise LookupError(f"Ranks take two peers and two contests; there are none in {part}.")
-    return draw_ranks(ranked, f"Average rank in {len(contests)} contests ({part}); 1 is best")
+    return draw_ranks(ranked, f"Average rank in {len(contests)} contests ({part})")
 
 
 def _band(rows: np.ndarray) -> np.ndarray:

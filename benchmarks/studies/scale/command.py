@@ -73,4 +73,4 @@ def main(arguments: argparse.Namespace) -> None:
             return None
         return run_in_turn(STUDIES[part], (SMOKE if arguments.smoke else JOBS)[part], folder)
 
-    run_parts(arguments, STUDIES, run, scale_tables, "scale.md")
+    run_parts(arguments, STUDIES, run, scale_tables, "performance.md")

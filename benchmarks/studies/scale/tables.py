@@ -1,4 +1,4 @@
-"""From what the study of scale measured to the tables of docs/scale.md."""
+"""From what the study of scale measured to the tables of docs/performance.md."""
 
 from collections.abc import Callable, Mapping
 
