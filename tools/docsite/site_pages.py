@@ -120,7 +120,7 @@ def _as_highlighted(fence: re.Match[str]) -> str:
     if kind == "python" and content.startswith(">>>"):
         kind = "pycon"
     if kind == "console":  # documents have the beginnings of what is said, as the rest may differ
-        content = re.sub(r"^(?!\$ )(.*[^.\n])$", r"\1 …", content, flags=re.MULTILINE)
+        content = re.sub(r"^(?!\$ )(.*[^.\n│┃┓┩┘])$", r"\1 …", content, flags=re.MULTILINE)
     title = f' title="{name}"' if name else ""
     return f"```{kind or 'text'}{title}\n{content}\n```"
 
