@@ -62,6 +62,8 @@ def test_documents_are_shown_as_people_read_them() -> None:
     assert shown("asking.md", "| **0.62** (0.41–0.75) |") == "| **0.62** (0.41\u2060–\u20600.75) |"
     console = shown("asking.md", "```console\n$ tunedprior best c.db\nBest measured\nAll of it.\n```")
     assert console.splitlines()[1:4] == ["$ tunedprior best c.db", "Best measured …", "All of it."]
+    drawn = shown("asking.md", "```console\n$ tunedprior best c.db\n┃ yield ┃\n│     4 │\n```")
+    assert drawn == "``` { .console .drawn }\n$ tunedprior best c.db\n┃ yield ┃\n│     4 │\n```"
 
 
 def test_links_lead_where_they_do_beside_the_code() -> None:
@@ -142,7 +144,9 @@ def test_who_installs_is_told_of_an_environment_and_of_pytorch_for_cpus_first(pa
 
 def test_every_space_file_that_is_shown_is_understood() -> None:
     files = [
-        (page.name, text) for page in PAGES for text in re.findall(r"```yaml[^\n]*\n(.*?)```", page.read_text(), re.DOTALL)
+        (page.name, text)
+        for page in PAGES
+        for text in re.findall(r"```yaml[^\n]*\n(.*?)```", page.read_text(), re.DOTALL)
     ]
     assert len(files) >= 3
     for name, text in files:
