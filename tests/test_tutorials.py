@@ -29,7 +29,7 @@ def module_at(path: Path):
 
 
 def said_by(command: str) -> str:
-    """What a command of a page says; `# refused` behind it means that it must be, `# exit code 3` that it must notice."""
+    """What a command of a page says; `# refused` or `# exit code 3` behind it says how it must end."""
     command, _, remark = command.partition("  # ")
     program, *words = shlex.split(command)
     if program == "python":
