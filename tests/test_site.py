@@ -17,7 +17,7 @@ from tunedprior.cli.app import app
 from tunedprior.workspace.space_file import parse_space_text
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = [*sorted((DOCS / "howto").glob("*.md")), *(DOCS / name for name in ("start_lab.md", "commands.md", "audit.md"))]
+PAGES = [*sorted((DOCS / "howto").glob("*.md")), *(DOCS / name for name in ("start_lab.md", "commands.md"))]
 #: Modules whose public names the reference has.
 DESCRIBED = ("tunedprior", "tunedprior.plots", "tunedprior.audit", "tunedprior.report", "tunedprior.kernels")
 INTEGRATIONS = ("ax", "baybe", "botorch", "dask", "optuna", "sklearn", "workers")
@@ -57,21 +57,23 @@ def test_documents_are_shown_as_people_read_them() -> None:
     session = "```python\n>>> f(x)  # doctest: +ELLIPSIS\n1...\n\n```"
     document = f"{session}\n```yaml space.yaml\na: 1\n```\n<!-- table: x -->\n| a |"
     assert (
-        shown("goals.md", document) == '```pycon\n>>> f(x)\n1...\n```\n```yaml title="space.yaml"\na: 1\n```\n\n| a |'
+        shown("asking.md", document) == '```pycon\n>>> f(x)\n1...\n```\n```yaml title="space.yaml"\na: 1\n```\n\n| a |'
     )
-    assert shown("goals.md", "| **0.62** (0.41–0.75) |") == "| **0.62** (0.41\u2060–\u20600.75) |"
-    console = shown("goals.md", "```console\n$ tunedprior best c.db\nBest measured\nAll of it.\n```")
+    assert shown("asking.md", "| **0.62** (0.41–0.75) |") == "| **0.62** (0.41\u2060–\u20600.75) |"
+    console = shown("asking.md", "```console\n$ tunedprior best c.db\nBest measured\nAll of it.\n```")
     assert console.splitlines()[1:4] == ["$ tunedprior best c.db", "Best measured …", "All of it."]
+    drawn = shown("asking.md", "```console\n$ tunedprior best c.db\n┃ yield ┃\n│     4 │\n```")
+    assert drawn == "``` { .console .drawn }\n$ tunedprior best c.db\n┃ yield ┃\n│     4 │\n```"
 
 
 def test_links_lead_where_they_do_beside_the_code() -> None:
-    assert shown("howto/noise.md", "[a](../goals.md#noise)") == "[a](../goals.md#noise)"
-    assert shown("howto/noise.md", "[goals.md](../goals.md)") == "[Goals](../goals.md)"
+    assert shown("howto/noise.md", "[a](../asking.md#noise)") == "[a](../asking.md#noise)"
+    assert shown("howto/noise.md", "[asking.md](../asking.md)") == "[Asking and telling](../asking.md)"
     assert shown("index.md", "[a](../CONTRIBUTING.md)") == "[a](contributing.md)"
     assert shown("contributing.md", "[a](docs/flow.md)") == "[a](flow.md)"
     assert shown("index.md", "[a](../examples/reactor)") == "[a](repository/examples/reactor.md)"
     assert shown("index.md", "[a](../examples/notebooks/x.ipynb)") == "[a](notebooks/x.md)"
-    assert list(site_pages.outside("[a](../examples/01_xor.py), [b](goals.md)", "index.md")) == ["examples/01_xor.py"]
+    assert list(site_pages.outside("[a](../examples/01_xor.py), [b](asking.md)", "index.md")) == ["examples/01_xor.py"]
 
 
 def test_sessions_in_docstrings_are_code() -> None:
@@ -142,7 +144,9 @@ def test_who_installs_is_told_of_an_environment_and_of_pytorch_for_cpus_first(pa
 
 def test_every_space_file_that_is_shown_is_understood() -> None:
     files = [
-        (page.name, text) for page in PAGES for text in re.findall(r"```yaml\n(.*?)```", page.read_text(), re.DOTALL)
+        (page.name, text)
+        for page in PAGES
+        for text in re.findall(r"```yaml[^\n]*\n(.*?)```", page.read_text(), re.DOTALL)
     ]
     assert len(files) >= 3
     for name, text in files:

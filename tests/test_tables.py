@@ -248,7 +248,7 @@ def test_the_demonstration() -> None:
 
 def test_every_goal_with_every_model() -> None:
     """Mean losses, and their ratios to those of random search."""
-    document, random, problems = "docs/goals.md", "random search", ["Branin", "Hartmann-3"]
+    document, random, problems = "docs/tables_goals.md", "random search", ["Branin", "Hartmann-3"]
     assert set(runs("models").groupby(["goal", "model", "problem"])["seed"].nunique()) == {10}
     head, rows = tables(document)["models losses"]
     goals = [row[0] for row in rows]

@@ -1,6 +1,7 @@
 """Every command of the tutorials is run, in the order of the page, and says what the page says."""
 
 import re
+import shlex
 import shutil
 import sys
 from importlib import util
@@ -13,6 +14,10 @@ from tunedprior import Optimizer
 from tunedprior.cli.app import app
 
 ROOT = Path(__file__).parents[1]
+#: Pages of docs/howto with commands that are run.
+HOW_TOS = [path for path in sorted((ROOT / "docs" / "howto").glob("*.md")) if "```console" in path.read_text("utf-8")]
+#: Exit codes by what is said behind a command.
+CODES = {"refused": 2, "exit code 3": 3}
 BLOCKS = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -24,9 +29,9 @@ def module_at(path: Path):
 
 
 def said_by(command: str) -> str:
-    """What a command of a tutorial says; `# refused` behind it means that it must be."""
-    command, _, refused = command.partition("  # ")
-    program, *words = command.split()
+    """What a command of a page says; `# refused` or `# exit code 3` behind it says how it must end."""
+    command, _, remark = command.partition("  # ")
+    program, *words = shlex.split(command)
     if program == "python":
         module_at(Path(words[0])).fill_in(Path(words[1]))
         return ""
@@ -34,7 +39,7 @@ def said_by(command: str) -> str:
     done = CliRunner().invoke(app, words, env={"COLUMNS": "160"})
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
-    assert done.exit_code == (2 if refused else 0), done.output
+    assert done.exit_code == next((code for told, code in CODES.items() if remark.startswith(told)), 0), done.output
     return done.output
 
 
@@ -45,7 +50,7 @@ def followed(page: str) -> list[str]:
     for kind, name, content in BLOCKS.findall((ROOT / "docs" / page).read_text()):
         if name:
             Path(name).write_text(content, encoding="utf-8")
-        elif kind == "python":
+        elif kind == "python" and not content.startswith(">>>"):  # sessions are doctests
             exec(compile(content, page, "exec"), names)
         if kind != "console":
             continue
@@ -84,6 +89,13 @@ def test_five_minutes_are_enough_for_a_first_sheet(folder: Path) -> None:
     assert [command.split()[1] for command in commands][:3] == ["space", "new", "suggest"]
     assert len(Optimizer.load("sqlite:///campaign.db").trials) == 4
     assert Path("report.html").stat().st_size > 100_000
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("page", HOW_TOS, ids=lambda page: page.stem)
+def test_how_to_pages_say_what_commands_say(page: Path) -> None:
+    assert followed(f"howto/{page.name}")
 
 
 def test_the_old_records_are_what_the_laboratory_writes(folder: Path) -> None:

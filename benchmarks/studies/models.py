@@ -338,4 +338,4 @@ def main(arguments: argparse.Namespace) -> None:
     found = tables(run_all(STUDY, jobs, None if arguments.smoke else RESULTS, arguments.workers))
     print("\n\n".join(found.values()))
     if not arguments.smoke:
-        write_tables(DOCS / "goals.md", found)
+        write_tables(DOCS / "tables_goals.md", found)

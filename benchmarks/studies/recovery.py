@@ -83,4 +83,4 @@ def main(arguments: argparse.Namespace) -> None:
     found = tables(run_all(STUDY, jobs, None if arguments.smoke else RESULTS))
     print(found["recovery"])
     if not arguments.smoke:
-        write_tables(DOCS / "sharing.md", found)
+        write_tables(DOCS / "tables_sharing.md", found)

@@ -107,4 +107,4 @@ def main(arguments: argparse.Namespace) -> None:
     found = tables(run_all(study(arguments.pairs), jobs, None if arguments.smoke else RESULTS))
     print(found["sharing"])
     if not arguments.smoke:
-        write_tables(DOCS / "sharing.md", found)
+        write_tables(DOCS / "tables_sharing.md", found)

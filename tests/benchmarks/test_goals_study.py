@@ -195,12 +195,12 @@ def test_results_are_stored_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(command, "FULL", TINY)
     monkeypatch.setattr(command, "run_all", _in_this_process)
     main(["goals", "--only", "constrained", "--out", str(tmp_path), "--methods", SAMPLER])
-    assert not (tmp_path / "goals.md").exists()
+    assert not (tmp_path / "tables_goals.md").exists()
     main(["goals", "--only", "constrained", "--out", str(tmp_path)])
-    assert "| Gardner 1 |" in (tmp_path / "goals.md").read_text()
-    before = (tmp_path / "goals.md").read_text()
+    assert "| Gardner 1 |" in (tmp_path / "tables_goals.md").read_text()
+    before = (tmp_path / "tables_goals.md").read_text()
     main(["goals", "--tables", "--out", str(tmp_path)])
-    assert (tmp_path / "goals.md").read_text() == before
+    assert (tmp_path / "tables_goals.md").read_text() == before
 
 
 def _in_this_process(study: Study, jobs: list, folder: Path | None) -> pd.DataFrame:

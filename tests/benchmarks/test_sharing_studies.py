@@ -14,7 +14,7 @@ from benchmarks.tables import DOCS
 from support.cells import unmarked_agrees
 from support.stored import over_problems
 
-PAGE = (DOCS / "sharing.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "tables_sharing.md").read_text(encoding="utf-8")
 PAIR = "storm_coloc_wc_rs"
 
 

@@ -212,9 +212,9 @@ def test_the_command_stores_and_writes_tables(tmp_path: Path, capsys: pytest.Cap
     main([*line, "--out", str(tmp_path)])
     assert "RandomSampler again" in capsys.readouterr().out
     assert len(pd.read_csv(tmp_path / "workers_time_runs.csv")) == 2
-    (tmp_path / "workers.md").unlink()
+    (tmp_path / "tables_workers.md").unlink()
     main(["workers", "--tables", "--out", str(tmp_path)])
-    assert "<!-- table: time -->" in (tmp_path / "workers.md").read_text()
+    assert "<!-- table: time -->" in (tmp_path / "tables_workers.md").read_text()
 
 
 def test_entries_are_read_back(tmp_path: Path) -> None:

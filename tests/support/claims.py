@@ -3,6 +3,7 @@
 from support.claims_as_printed import CLAIMS_AS_PRINTED
 from support.claims_field import CLAIMS_FIELD
 from support.claims_speed import CLAIMS_SPEED
+from support.claims_how_to import CLAIMS_HOW_TO
 from support.measures import (
     ALGORITHM1,
     ALL,
@@ -57,6 +58,7 @@ CLAIMS = [
     *CLAIMS_AS_PRINTED,
     *CLAIMS_FIELD,
     *CLAIMS_SPEED,
+    *CLAIMS_HOW_TO,
     Claim(
         README,
         "Of what was measured next, {92} % lay within the intervals that were predicted at 95 %.",

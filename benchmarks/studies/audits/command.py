@@ -64,7 +64,7 @@ def main(arguments: argparse.Namespace) -> None:
     tables = audit_tables(found.get(CLEAN), found.get(SPOILED))
     print("\n\n".join(f"{name}\n\n{table}" for name, table in tables.items()))
     if folder is not None:
-        write_tables(docs / "audit.md", tables)
+        write_tables(docs / "tables_audit.md", tables)
 
 
 def _is_stored(name: str, folder: Path) -> bool:

@@ -115,7 +115,7 @@ def main(arguments: argparse.Namespace) -> None:
     _refuse(arguments, size)
     results, docs = (RESULTS, DOCS) if arguments.out is None else (arguments.out, arguments.out)
     if arguments.tables:
-        write_tables(docs / "goals.md", goal_tables(*stored_parts(results)))
+        write_tables(docs / "tables_goals.md", goal_tables(*stored_parts(results)))
         return
     folder = None if arguments.smoke else results
     found = {}
@@ -130,7 +130,7 @@ def main(arguments: argparse.Namespace) -> None:
         return
     print(f"Results are in {folder}.")
     if whole:  # of all that is stored: what was left out of this run stays in its tables
-        write_tables(docs / "goals.md", goal_tables(*stored_parts(folder)))
+        write_tables(docs / "tables_goals.md", goal_tables(*stored_parts(folder)))
 
 
 def _timed(smoke: bool, folder: Path | None) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The tables of docs/goals.md."""
+"""The tables of docs/tables_goals.md."""
 
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median

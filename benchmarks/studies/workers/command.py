@@ -112,4 +112,4 @@ def main(arguments: argparse.Namespace) -> None:
         jobs = jobs_of_part(part, asked)
         return run_in_turn(STUDIES[part], jobs, folder) if jobs else None
 
-    run_parts(arguments, STUDIES, run, worker_tables, "workers.md")
+    run_parts(arguments, STUDIES, run, worker_tables, "tables_workers.md")

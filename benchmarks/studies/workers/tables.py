@@ -1,4 +1,4 @@
-"""From what the study of workers measured to the tables of docs/workers.md."""
+"""From what the study of workers measured to the tables of docs/tables_workers.md."""
 
 from collections.abc import Mapping, Sequence
 

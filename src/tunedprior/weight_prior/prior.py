@@ -314,7 +314,7 @@ class WeightPrior:
         return PriorExplanation.from_summaries([summarise_weight_prior(self, Domain.from_box(self.box))])
 
     def drop_rows(self) -> "WeightPrior":
-        """The prior without the rows it was learnt from; docs/sharing.md says what it still reveals.
+        """The prior without the rows it was learnt from; docs/howto/sharing.md says what it still reveals.
 
         g is learnt again from its own rounded values at points that do not depend on the old data, with fewer degrees
         of freedom than there were rows, and all other numbers are rounded.
