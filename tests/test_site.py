@@ -17,7 +17,7 @@ from tunedprior.cli.app import app
 from tunedprior.workspace.space_file import parse_space_text
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = [*sorted((DOCS / "howto").glob("*.md")), *(DOCS / name for name in ("start_lab.md", "commands.md", "audit.md"))]
+PAGES = [*sorted((DOCS / "howto").glob("*.md")), *(DOCS / name for name in ("start_lab.md", "commands.md", "space_file.md", "audit.md"))]
 #: Modules whose public names the reference has.
 DESCRIBED = ("tunedprior", "tunedprior.plots", "tunedprior.audit", "tunedprior.report", "tunedprior.kernels")
 INTEGRATIONS = ("ax", "baybe", "botorch", "dask", "optuna", "sklearn", "workers")
