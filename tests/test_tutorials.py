@@ -91,7 +91,15 @@ def test_the_list_of_commands_shows_what_they_say(folder: Path) -> None:
     for path in (ROOT / "examples" / "reactor").iterdir():
         shutil.copy(path, folder)
     commands = followed("commands.md")
-    assert {command.split()[1] for command in commands} >= {"space", "audit", "new", "suggest", "record", "undo", "trust"}
+    assert {command.split()[1] for command in commands} >= {
+        "space",
+        "audit",
+        "new",
+        "suggest",
+        "record",
+        "undo",
+        "trust",
+    }
 
 
 def test_the_old_records_are_what_the_laboratory_writes(folder: Path) -> None:
