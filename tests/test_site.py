@@ -90,6 +90,7 @@ def test_sessions_in_docstrings_are_code() -> None:
 def test_defaults_are_shown_as_values() -> None:
     campaign = "tunedprior.campaign.optimizer"
     assert docstring_examples.shown_value(campaign, "UNNAMED") == "'campaign'"
+    assert docstring_examples.shown_value("tunedprior.integrations.botorch", "AlignedBelief.name") == "'aligned'"
     assert docstring_examples.shown_value(campaign, "None") == "None"
     assert docstring_examples.shown_value(campaign, "NO_SUCH_NAME") == "NO_SUCH_NAME"
 

@@ -29,14 +29,19 @@ class Sessions(Extension):
             obj.docstring.value = fenced(obj.docstring.value)
 
 
-_CONSTANT = re.compile(r"_?[A-Z][A-Z0-9_]*$")
+_NAME = re.compile(r"_?[A-Z][A-Z0-9_]+$|[A-Z]\w*\.name$")
 
 
 def shown_value(module: str, default: str) -> str:
-    """The value of a constant that is the default of an argument, as Python writes it; any other default as it is."""
-    if not _CONSTANT.match(default):
+    """The value of a named default (`UNNAMED`, `AlignedBelief.name`), as Python writes it; any other as it is."""
+    if not _NAME.match(default):
         return default
-    value = getattr(importlib.import_module(module), default, None)
+    try:
+        value: Any = importlib.import_module(module)
+    except ImportError:  # it needs an extra
+        return default
+    for name in default.split("."):
+        value = getattr(value, name, None)
     return repr(value) if isinstance(value, str | int | float | tuple) else default
 
 
@@ -50,11 +55,11 @@ class Defaults(Extension):
     def on_class(self, *, cls: Class, **_: Any) -> None:
         """Dataclasses have their defaults as values of attributes."""
         for member in cls.members.values():
-            if member.is_attribute and getattr(member, "value", None) is not None:
+            if member.is_attribute and member.annotation is not None and member.value is not None:  # type: ignore[union-attr]
                 member.value = shown_value(cls.module.canonical_path, str(member.value))  # type: ignore[union-attr]
 
     @staticmethod
     def _show_values(function: Function, module: str) -> None:
         for parameter in function.parameters:
-            if parameter.default is not None and _CONSTANT.match(str(parameter.default)):
-                parameter.default = shown_value(module, str(parameter.default))
+            if parameter.default is not None and (value := shown_value(module, old := str(parameter.default))) != old:
+                parameter.default = value
