@@ -8,8 +8,10 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import griffe
 import pytest
 import typer
+import yaml
 
 import tunedprior
 from tools.docsite import docstring_examples, site_pages
@@ -17,7 +19,10 @@ from tunedprior.cli.app import app
 from tunedprior.workspace.space_file import parse_space_text
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = [*sorted((DOCS / "howto").glob("*.md")), *(DOCS / name for name in ("start_lab.md", "commands.md"))]
+PAGES = [
+    *sorted((DOCS / "howto").glob("*.md")),
+    *(DOCS / name for name in ("start_lab.md", "commands.md", "space_file.md")),
+]
 #: Modules whose public names the reference has.
 DESCRIBED = ("tunedprior", "tunedprior.plots", "tunedprior.audit", "tunedprior.report", "tunedprior.kernels")
 INTEGRATIONS = ("ax", "baybe", "botorch", "dask", "optuna", "sklearn", "workers")
@@ -82,6 +87,56 @@ def test_sessions_in_docstrings_are_code() -> None:
     )
     inside = "    ```pycon\n    >>> add(1, 2)\n    3\n\n    >>> add(\n    ...     0, 0)\n    0\n    ```"
     assert docstring_examples.fenced(docstring) == f"Adds.\n\n{inside}\n\nNo more."
+
+
+def test_defaults_are_shown_as_values() -> None:
+    campaign = "tunedprior.campaign.optimizer"
+    assert docstring_examples.shown_value(campaign, "UNNAMED") == "'campaign'"
+    assert docstring_examples.shown_value("tunedprior.integrations.botorch", "AlignedBelief.name") == "'aligned'"
+    assert docstring_examples.shown_value(campaign, "None") == "None"
+    assert docstring_examples.shown_value(campaign, "NO_SUCH_NAME") == "NO_SUCH_NAME"
+
+
+def list_members_shown() -> dict[str, list[str] | bool | None]:
+    """Every entry of the reference with the members that it shows; None for all public ones."""
+    text = "\n".join(path.read_text("utf-8") for path in (DOCS / "api").glob("*.md"))
+    entries = re.findall(r"^::: tunedprior\.(\S+)\n((?:    .*\n)*)", text, re.MULTILINE)
+    return {name: (yaml.safe_load(options) or {}).get("options", {}).get("members") for name, options in entries}
+
+
+def list_types(shown: griffe.Object, members: list[str] | bool | None) -> set[str]:
+    """The names of types of this package in what an entry of the reference shows."""
+    if shown.is_class:
+        wanted = [] if members is False else members or [name for name in shown.members if not name.startswith("_")]
+        return set().union(
+            *(list_types(shown.all_members[one], None) for one in ["__init__", *wanted] if one in shown.all_members)
+        )
+    if shown.is_alias:
+        return list_types(shown.final_target, None)
+    parts = (
+        [one.annotation for one in (*getattr(shown, "parameters", ()), shown)]
+        if shown.is_function
+        else [shown.annotation]
+    )
+    names = [
+        one
+        for part in parts
+        if isinstance(part, griffe.Expr)
+        for one in part.iterate()
+        if isinstance(one, griffe.ExprName)
+    ]
+    return {one.canonical_path for one in names if one.canonical_path.startswith("tunedprior.")}
+
+
+def test_the_reference_explains_every_type_in_a_signature() -> None:
+    package = griffe.load("tunedprior", search_paths=[SOURCE.parent], resolve_aliases=True)
+    entries = {
+        name: package[name].final_target if package[name].is_alias else package[name] for name in list_members_shown()
+    }
+    types = set().union(*(list_types(entries[name], members) for name, members in list_members_shown().items()))
+    table = (DOCS / "api" / "types.md").read_text("utf-8").split("\n## ")[1]
+    explained = {one.name for one in entries.values()} | set(re.findall(r"`(\w+)`", table))
+    assert sorted(one for one in types if one.rpartition(".")[2] not in explained) == []
 
 
 def test_a_notebook_becomes_a_page_with_all_its_words_and_code() -> None:

@@ -54,7 +54,7 @@ CHECKED = {
         *(f"as printed, {name}" for name in ("choosing seeds", "confirming seeds", "shifted")),
     },
 }  # fmt: skip
-OF_WORDS = {" | as the paper has it", "class | why", "belief | f has the kernel", "name | model"}
+OF_WORDS = {" | as the paper has it", "class | why", "belief | f has the kernel", "name | model", "`opt.trust.` | what it has"}
 
 
 @pytest.mark.parametrize("document", CHECKED)

@@ -98,6 +98,22 @@ def test_how_to_pages_say_what_commands_say(page: Path) -> None:
     assert followed(f"howto/{page.name}")
 
 
+@pytest.mark.usefixtures("short_search")
+def test_the_list_of_commands_shows_what_they_say(folder: Path) -> None:
+    for path in (ROOT / "examples" / "reactor").iterdir():
+        shutil.copy(path, folder)
+    commands = followed("commands.md")
+    assert {command.split()[1] for command in commands} >= {
+        "space",
+        "audit",
+        "new",
+        "suggest",
+        "record",
+        "undo",
+        "trust",
+    }
+
+
 def test_the_old_records_are_what_the_laboratory_writes(folder: Path) -> None:
     laboratory = module_at(ROOT / "examples" / "reactor" / "laboratory.py")
     laboratory.write_old_records(folder)

@@ -15,7 +15,6 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from benchmarks.results import RESULTS, replace_file
@@ -73,42 +72,39 @@ def expectations() -> pd.DataFrame:
     return pd.concat(parts)[["of", "temperature", "mean", "std", "next"]].round(4)
 
 
-def draw_learning(stored: pd.DataFrame) -> Figure:
-    """The old records, then what is expected of the new machine after three results; the next setting of each."""
-    figure, panels = plt.subplots(1, 3, figsize=(10, 3.3), layout="constrained")
-    old = stored[stored["of"] == _OLD]
-    panels[0].plot(old["temperature"], old["mean"], "o", color="#d55e00", markersize=4)
-    panels[0].set_title(f"{_OLD}: {len(old)} records", loc="left", fontsize=11)
-    panels[0].set(ylabel="waste (g)")
-    for axes, name in zip(panels[1:], (_WITHOUT, _WITH), strict=True):
-        _expected(axes, stored[stored["of"] == name])
-        axes.set_title(f"the new machine, {name}", loc="left", fontsize=11)
-    for axes in panels:
-        axes.set(xlabel="temperature (°C)", xlim=(17, 103))
-        axes.spines[["top", "right"]].set_visible(False)
-    for axes in panels[1:]:
-        axes.set(ylabel="yield (%)", ylim=(-10, 115))
-    figure.legend(
-        *panels[1].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False, fontsize=9
+def draw_how_it_works(stored: pd.DataFrame) -> Figure:
+    """Old records above, both models of the new machine below; narrow enough for a telephone."""
+    figure, (above, below) = plt.subplots(
+        2, 1, figsize=(4.6, 5.4), height_ratios=(2, 3), sharex=True, layout="constrained"
     )
+    old = stored[stored["of"] == _OLD]
+    above.plot(old["temperature"], old["mean"], "o", color="#d55e00", markersize=4.5)
+    above.set_title("1  Old machine: waste, 24 records", loc="left", fontsize=11)
+    above.set(ylabel="waste (g)")
+    for name, colour, label in ((_WITHOUT, _GREY, "model without old data"), (_WITH, _BLUE, "model with old data")):
+        found = stored[stored["of"] == name]
+        heat, following = found["temperature"], found["next"].iloc[0]
+        below.plot(heat, found["mean"], color=colour, linewidth=2.2 if name == _WITH else 1.6, label=label)
+        if name == _WITH:
+            low, high = (found["mean"] + sign * 1.96 * found["std"] for sign in (-1, 1))
+            below.fill_between(heat, low, high, color=colour, alpha=0.13, linewidth=0, label="its 95 % interval")
+        below.axvline(following, color=colour, linewidth=1.6, linestyle=":")
+        below.text(following - 1, 113, "next", color=colour, ha="right", va="top", fontsize=10)
+    below.plot(heat, new_yield(heat.to_numpy()), "--", color="black", linewidth=1, label="truth, unknown to both")
+    below.plot(TRIED, new_yield(np.array(TRIED)), "o", color="black", markersize=6, label="results so far")
+    below.set_title("2  New machine: yield, three results", loc="left", fontsize=11)
+    below.set(xlabel="temperature (°C)", ylabel="yield (%)", xlim=(17, 103), ylim=(-10, 118))
+    for axes in (above, below):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(labelsize=9.5)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     return figure
-
-
-def _expected(axes: Axes, found: pd.DataFrame) -> None:
-    """What the model expects, the truth, what was measured, and what it would try next."""
-    heat = found["temperature"]
-    low, high = (found["mean"] + sign * 1.96 * found["std"] for sign in (-1, 1))
-    axes.fill_between(heat, low, high, color=_BLUE, alpha=0.18, linewidth=0, label="95 % interval")
-    axes.plot(heat, found["mean"], color=_BLUE, linewidth=2, label="expected")
-    axes.plot(heat, new_yield(heat.to_numpy()), "--", color=_GREY, linewidth=1.2, label="the truth, unknown to it")
-    axes.plot(TRIED, new_yield(np.array(TRIED)), "o", color="black", markersize=6, label="measured")
-    axes.axvline(found["next"].iloc[0], color="#009e73", linewidth=1.6, linestyle=":", label="suggested next")
 
 
 def draw_trust_lines(stored: pd.DataFrame) -> Figure:
     """Trust after each result, a line for each kind of old data, named at its end."""
     histories = {kind: stored[stored["kind"] == kind].set_index("results")["trust"] for kind in KINDS}
-    figure, axes = plt.subplots(figsize=(8, 3.8), layout="constrained")
+    figure, axes = plt.subplots(figsize=(5.6, 3.8), layout="constrained")
     ends = _apart([float(history.iloc[-1]) for history in histories.values()])
     for (kind, history), colour, end in zip(histories.items(), _COLOURS, ends, strict=True):
         # The first two are the same line, and both should be seen.

@@ -126,7 +126,7 @@ PICTURES = {
     "figures/field_pairs_contests.png": _of_field("contests", ON_PAIRS),
     "figures/held.png": _of_table("held.csv", trust.draw_beliefs_held),
     "figures/trust.png": _of_table("trust.csv", trust.draw_trust),
-    "figures/ideas_learning.png": _of_table("ideas.csv", ideas.draw_learning),
+    "figures/how_it_works.png": _of_table("ideas.csv", ideas.draw_how_it_works),
     "figures/ideas_trust.png": _of_table("trust.csv", ideas.draw_trust_lines),
     **{
         f"pictures/{name}.png": _of_gallery(name)

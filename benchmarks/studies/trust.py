@@ -111,21 +111,20 @@ def draw_trust(stored: pd.DataFrame) -> Figure:
     histories = {kind: some.set_index("results") for kind, some in stored.groupby("kind", sort=False)}
     shown = {kind: history for kind, history in histories.items() if kind != KINDS[0]}
     figure, panels = plt.subplots(
-        2, (len(shown) + 1) // 2, figsize=(10, 5), sharey=True, squeeze=False, layout="constrained"
+        (len(shown) + 1) // 2, 2, figsize=(5.2, 6.6), sharey=True, squeeze=False, layout="constrained"
     )
     for (kind, history), axes in zip(shown.items(), panels.flat, strict=False):
         areas = [history[belief] for belief in _AREAS]
         axes.stackplot(history.index, *areas, labels=list(_AREAS), colors=list(_AREAS.values()))
         axes.plot(history.index, history["trust"], label="trust", color="#d55e00", linewidth=2.4)
-        axes.set_title(f"old data: {kind}", loc="left", fontsize=11)
+        axes.set_title(kind, loc="left", fontsize=11)
         axes.set(xlim=(0, history.index.max()), ylim=(0, 1))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     for axes in panels[-1]:
-        axes.set_xlabel("results told")
-    for axes in panels[:, 0]:
-        axes.set_ylabel("probability (areas), trust (line)")
+        axes.set_xlabel("results")
+    figure.supylabel("probability (areas), trust (line)", fontsize=10)
     labels = panels.flat[0].get_legend_handles_labels()
-    figure.legend(*labels, loc="outside lower center", ncols=len(labels[0]), frameon=False)
+    figure.legend(*labels, loc="outside lower center", ncols=2, frameon=False)
     return figure
 
 
@@ -133,14 +132,12 @@ def draw_beliefs_held(stored: pd.DataFrame) -> Figure:
     """The old data, then a panel for each belief about it: objectives that it holds possible."""
     found = stored.set_index("setting")
     old = found[_OLD].dropna()
-    figure, panels = plt.subplots(2, 4, figsize=(10, 4.6), layout="constrained")
+    figure, panels = plt.subplots(4, 2, figsize=(5.2, 7.2), layout="constrained")
     panels[0, 0].plot(old.index, old, "o", color="#d55e00", markersize=4)
     panels[0, 0].set_title("the old data", loc="left", fontsize=11)
-    panels[1, 0].set_axis_off()
-    panels[1, 0].text(
-        0, 0.5, "above: the beliefs\nof the average\n\nright: those that can\nbe held instead", va="center"
-    )
-    places = [*panels[0, 1:], *panels[1, 1:]]
+    panels[0, 1].set_axis_off()
+    panels[0, 1].text(0, 0.5, "Next: the default's\nthree beliefs. Then: those\nthat can be used instead.", va="center")
+    places = panels.flat[2:]
     for name, axes in zip(HELD, places, strict=True):
         columns = [column for column in found.columns if column.split(" ")[0] == name]
         for column, colour in zip(columns, _DRAWS, strict=True):
@@ -150,7 +147,7 @@ def draw_beliefs_held(stored: pd.DataFrame) -> Figure:
         axes.axvspan(old.index.min(), old.index.max(), color="#d55e00", alpha=0.08, linewidth=0)
     for axes in (panels[0, 0], *places):
         axes.set(yticks=[], xlim=(-1.05, 1.05), xticks=[-1, 0, 1], xlabel="setting")
-    for axes in (panels[0, 0], panels[1, 1]):
+    for axes in panels[:, 0]:
         axes.set_ylabel("response")
     return figure
 

@@ -60,8 +60,8 @@ def test_a_picture_is_as_new_as_its_data(name: str) -> None:
 def test_a_picture_that_is_older_than_its_data_is_noticed(tmp_path: Path) -> None:
     stored = tmp_path / "ideas.csv"
     shutil.copy(RESULTS / "ideas.csv", stored)
-    main(["pictures", "figures/ideas_learning.png", "--results", str(tmp_path), "--out", str(tmp_path)])
-    picture = tmp_path / "figures" / "ideas_learning.png"
+    main(["pictures", "figures/how_it_works.png", "--results", str(tmp_path), "--out", str(tmp_path)])
+    picture = tmp_path / "figures" / "how_it_works.png"
     assert drawn_from(picture) == ("ideas.csv", digest_of([stored]))
     text = stored.read_text()
     stored.write_bytes(text.replace("\n", "\r\n").encode())

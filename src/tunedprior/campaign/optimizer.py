@@ -83,7 +83,7 @@ from tunedprior.weight_prior.sources import (
 OptimizerT = TypeVar("OptimizerT", bound="Optimizer")
 MethodT = TypeVar("MethodT", bound=Callable[..., Any])
 # A setting, a suggestion, a row of a table, a trial or its number.
-_Explainable = Setting | Suggestion | Trial | pd.Series | pd.DataFrame | int
+Explainable = Setting | Suggestion | Trial | pd.Series | pd.DataFrame | int
 
 
 def lock_method(method: MethodT) -> MethodT:
@@ -283,6 +283,10 @@ class Optimizer:
         Args:
             n: The number of settings; None for a single one, not in a list.
             candidates: Choose among these settings only, such as a grid of feasible ones: a table, or a file with one.
+
+        >>> opt = Optimizer({"x": (0.0, 1.0)}, direction="maximize", seed=0)
+        >>> sorted(opt.ask()), len(opt.ask(n=2)), opt.ask(candidates=[{"x": 0.25}])
+        (['x'], 2, {'x': 0.25})
         """
         if isinstance(n, pd.DataFrame | list):
             raise InputError("n is how many settings to give. Write ask(candidates=…) to pick from a list.")
@@ -383,6 +387,12 @@ class Optimizer:
             cost: The cost of each run, one for all or one for each. Once costs are recorded, suggestions maximise the
                 improvement per unit of cost.
             who: The person who records it, for the journal.
+
+        >>> opt = Optimizer({"x": (0.0, 1.0)}, direction="maximize", seed=0)
+        >>> opt.tell({"x": 0.4}, 1.7, note="new bottle")
+        >>> opt.tell([{"x": 0.1}, {"x": 0.9}], [0.3, float("nan")])
+        >>> opt.best.setting, [trial.state for trial in opt.trials.told]
+        ({'x': 0.4}, ['complete', 'complete', 'failed'])
         """
         goals = self._suggester.goals
         run = Run.parse(setting, value, failed, trial, note, self._recorder.columns, goals, noise_std, cost)
@@ -642,9 +652,9 @@ class Optimizer:
     @overload
     def explain(self, setting: None = None, candidates: Any = None) -> PriorExplanation: ...
     @overload
-    def explain(self, setting: _Explainable, candidates: Any = None) -> Reasons: ...
+    def explain(self, setting: Explainable, candidates: Any = None) -> Reasons: ...
     @lock_method
-    def explain(self, setting: _Explainable | None = None, candidates: Any = None) -> PriorExplanation | Reasons:
+    def explain(self, setting: Explainable | None = None, candidates: Any = None) -> PriorExplanation | Reasons:
         """Explain in words and tables: what was learnt from old data, or with a setting, why it was suggested.
 
         Args:

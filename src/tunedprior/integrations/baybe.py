@@ -24,10 +24,8 @@ from baybe.serialization.mixin import SerialMixin  # noqa: E402
 from baybe.surrogates.gaussian_process.components.kernel import KernelFactoryProtocol  # noqa: E402
 from baybe.surrogates.gaussian_process.presets.baybe import BayBEKernelFactory  # noqa: E402
 
-_Cell = bool | int | float | str
 
-
-def _convert_columns(old: Any) -> dict[str, list[_Cell]]:
+def _convert_columns(old: Any) -> dict[str, list[bool | int | float | str]]:
     """A table as plain lists, which JSON can hold."""
     if isinstance(old, Mapping) and all(isinstance(column, list) for column in old.values()):
         return dict(old)
@@ -51,7 +49,7 @@ class TunedPriorKernelFactory(KernelFactoryProtocol, SerialMixin):
         remainder: Whether K_B, by which observations can overrule old data, is part of the kernel.
     """
 
-    old: dict[str, list[_Cell]] = field(converter=_convert_columns)
+    old: dict[str, list[bool | int | float | str]] = field(converter=_convert_columns)
     target: str = "y"
     prior: str = AlignedBelief.name
     remainder: bool = True
