@@ -48,6 +48,32 @@ CHECKED_ON = (
     "taskset_vrnn_gru",
 )
 PAIRS = CHOSEN_ON + CHECKED_ON
+#: What the old data and the new are of, in a few words, for pictures.
+IN_WORDS = {
+    "lig_PI_GOPI": "laser graphene, PI → GOPI",
+    "lig_GOPI_GOQ": "laser graphene, GOPI → GOQ",
+    "lig_PI_GOQ": "laser graphene, PI → GOQ",
+    "storm_solo_coloc": "stream processor, alone → shared",
+    "storm_c1_c3_lat": "stream processor, cluster 1 → 3",
+    "storm_c1thr_c3lat_flip": "stream processor, reversed",
+    "storm_coloc_wc_rs": "stream processor, job 1 → 2",
+    "liquid_water_dce": "liquid handling, water → DCE",
+    "liquid_toluene_dce": "liquid handling, toluene → DCE",
+    "liquid7_hep_thf500": "liquid handling, heptane → THF",
+    "photo_nodup": "solar-cell blends",
+    "oer_3496_3851": "oxygen-evolution catalysts",
+    "gpuconv_A100_MI250X": "GPU convolution, A100 → MI250X",
+    "gpupnpoly_2080Ti_3090": "GPU polygons, 2080 Ti → 3090",
+    "gpudedisp_A100_A4000": "GPU dedispersion, A100 → A4000",
+    "dirarylation_90_120": "direct arylation, 90 → 120 °C",
+    "reizman_1_2": "Suzuki coupling, 1 → 2",
+    "reizman_1_4": "Suzuki coupling, 1 → 4",
+    "reizman_3_4": "Suzuki coupling, 3 → 4",
+    "baumgartner_aniline_benzamide": "C–N coupling, aniline → amide",
+    "arylhal_iodotr_iodo4": "aryl iodide coupling, CF₃ → OMe",
+    "taskset_irnn_lstmavg": "text classifier, IRNN → LSTM",
+    "taskset_vrnn_gru": "text classifier, VRNN → GRU",
+}
 #: Inputs that run over decades.
 LOG_INPUTS = ("Spout_wait", "Max_spout")
 #: Tables whose response is a time, over decades too. Throughput, the source of the flipped pair, is not.

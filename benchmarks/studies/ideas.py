@@ -94,6 +94,35 @@ def draw_learning(stored: pd.DataFrame) -> Figure:
     return figure
 
 
+def draw_how_it_works(stored: pd.DataFrame) -> Figure:
+    """The same in two panels, narrow enough for a telephone: old records, then both models of the new machine."""
+    figure, (above, below) = plt.subplots(
+        2, 1, figsize=(4.6, 5.4), height_ratios=(2, 3), sharex=True, layout="constrained"
+    )
+    old = stored[stored["of"] == _OLD]
+    above.plot(old["temperature"], old["mean"], "o", color="#d55e00", markersize=4.5)
+    above.set_title("1  Old machine: waste, 24 records", loc="left", fontsize=11)
+    above.set(ylabel="waste (g)")
+    for name, colour, label in ((_WITHOUT, _GREY, "model without old data"), (_WITH, _BLUE, "model with old data")):
+        found = stored[stored["of"] == name]
+        heat, following = found["temperature"], found["next"].iloc[0]
+        below.plot(heat, found["mean"], color=colour, linewidth=2.2 if name == _WITH else 1.6, label=label)
+        if name == _WITH:
+            low, high = (found["mean"] + sign * 1.96 * found["std"] for sign in (-1, 1))
+            below.fill_between(heat, low, high, color=colour, alpha=0.13, linewidth=0, label="its 95 % interval")
+        below.axvline(following, color=colour, linewidth=1.6, linestyle=":")
+        below.text(following - 1, 113, "next", color=colour, ha="right", va="top", fontsize=10)
+    below.plot(heat, new_yield(heat.to_numpy()), "--", color="black", linewidth=1, label="truth, unknown to both")
+    below.plot(TRIED, new_yield(np.array(TRIED)), "o", color="black", markersize=6, label="results so far")
+    below.set_title("2  New machine: yield, three results", loc="left", fontsize=11)
+    below.set(xlabel="temperature (°C)", ylabel="yield (%)", xlim=(17, 103), ylim=(-10, 118))
+    for axes in (above, below):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(labelsize=9.5)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
+    return figure
+
+
 def _expected(axes: Axes, found: pd.DataFrame) -> None:
     """What the model expects, the truth, what was measured, and what it would try next."""
     heat = found["temperature"]

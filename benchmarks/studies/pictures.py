@@ -127,6 +127,7 @@ PICTURES = {
     "figures/held.png": _of_table("held.csv", trust.draw_beliefs_held),
     "figures/trust.png": _of_table("trust.csv", trust.draw_trust),
     "figures/ideas_learning.png": _of_table("ideas.csv", ideas.draw_learning),
+    "figures/how_it_works.png": _of_table("ideas.csv", ideas.draw_how_it_works),
     "figures/ideas_trust.png": _of_table("trust.csv", ideas.draw_trust_lines),
     **{
         f"pictures/{name}.png": _of_gallery(name)

@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FormatStrFormatter, LogLocator, NullFormatter
 
 from benchmarks.comparison import LEAST_REGRET
 from benchmarks.peers.by_name import BOTORCH, OURS, OURS_PLAIN
-from benchmarks.problems.pairs import CHOSEN_ON
+from benchmarks.problems.pairs import CHOSEN_ON, IN_WORDS
 from benchmarks.studies.field.measures import Key, Ranks, contests_of, over_budget, ranks, versus
 from benchmarks.studies.field.words import told
 
@@ -18,7 +19,7 @@ _OURS, _LOST, _OTHER = "#0072b2", "#d55e00", "#333333"
 #: Colours of the lines that are named, in their order; ours, then ours without old data, then the others.
 _COLOURS = (_OURS, "#56b4e9", "#333333", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
 _OTHERS_NAMED = 4
-_LEFT = 0.1  # a ratio below is an arrow
+_LEFT, _RIGHT = 0.08, 15.0  # a ratio below is an arrow
 _BAND = "shaded: 95 % of a bootstrap over contests"
 
 
@@ -95,49 +96,72 @@ def draw_contests(regrets: pd.DataFrame, contests: Sequence[Key], title: str) ->
     """Ours over BoTorch in each contest, sorted, with 95 % intervals; what we lose is in another colour.
 
     Below them their geometric mean, with an interval over contests, and their median. Over the best peer of each
-    contest it would be over whoever was lucky there: with few seeds, often random search.
+    contest it would be over whoever was lucky there: with few seeds, often random search. Names stand beside the
+    intervals, so that the picture is narrow enough for a telephone.
     """
     compared = versus(regrets, OURS, BOTORCH, contests)
     if compared is None:
         raise LookupError(f"There are no results of {OURS} beside {BOTORCH}.")
     ratios = compared.each
     in_order = sorted(ratios, key=lambda one: -ratios[one].middle)
-    figure = Figure(figsize=(5.6, 0.245 * len(ratios) + 1.9), layout="constrained")
+    figure = Figure(figsize=(4.6, 0.2 * len(ratios) + 1.9), layout="constrained")
     axes = figure.subplots()
-    for place, key in enumerate(in_order, start=2):
+    axes.axvspan(_LEFT, 1, color=_OURS, alpha=0.07, linewidth=0)
+    axes.axvspan(1, _RIGHT, color=_LOST, alpha=0.07, linewidth=0)
+    for place, key in enumerate(in_order, start=3):
         middle, low, high = ratios[key]
         colour = _OURS if middle <= 1 else _LOST
+        filled = low > 1 or high < 1  # sure
+        face = colour if filled else "white"
+        axes.plot([max(low, _LEFT), max(high, _LEFT)], [place, place], color=colour, linewidth=1.6, alpha=0.7)
         if middle < _LEFT:  # far off: an arrow, and the number
             axes.plot(_LEFT, place, "<", color=colour, markersize=6, clip_on=False)
-            axes.text(1.07 * _LEFT, place, f"{middle:.3f}", va="center", fontsize=8, color=colour)
-            continue
-        axes.plot([max(low, _LEFT), high], [place, place], color=colour, linewidth=1.6, alpha=0.7)
-        filled = low > 1 or high < 1  # sure
-        axes.plot(middle, place, "o", color=colour, markersize=6, markerfacecolor=colour if filled else "white")
+            said = f"{middle:.3f}" if key.problem in CHOSEN_ON else f"{middle:.3f}, held out"
+            axes.text(1.1 * _LEFT, place, said, va="center", fontsize=9, color=colour)
+        else:
+            marker = "o" if key.problem in CHOSEN_ON else "D"
+            axes.plot(middle, place, marker, color=colour, markersize=5.4, markerfacecolor=face)
+        won = middle <= 1
+        beside = 1.08 * max(high, 1) if won else min(low, 1) / 1.08
+        name = axes.text(beside, place, _named(key), va="center", ha="left" if won else "right", fontsize=9)
+        name.set_in_layout(False)  # it may reach beyond the axes
     middle, low, high = compared.ratio
-    axes.plot([low, high], [0.3, 0.3], color="black", linewidth=2.2)
-    axes.plot(middle, 0.3, "D", color="black", markersize=7)
-    axes.plot(compared.median, -0.7, "|", color="black", markersize=12, markeredgewidth=2.6)
-    names = [f"{told(key)}{' *' if key.problem in CHOSEN_ON else ''}" for key in in_order]
-    wins = sum(one.middle < 1 for one in ratios.values())
-    summary = [f"median: {compared.median:.2f}", f"geometric mean: {middle:.2f} ({low:.2f} to {high:.2f})"]
+    axes.plot([low, high], [1, 1], color="black", linewidth=2.2)
+    axes.plot(middle, 1, "s", color="black", markersize=7)
+    axes.plot(compared.median, 0, "|", color="black", markersize=11, markeredgewidth=2.6)
+    axes.text(1.08, 1, f"geometric mean {middle:.2f}", va="center", fontsize=9, fontweight="bold")
+    axes.text(1.08, 0, f"median {compared.median:.2f}", va="center", fontsize=9, fontweight="bold")
     axes.axvline(1, color="black", linewidth=1)
-    axes.axhline(1.2, color="0.8", linewidth=0.8)
-    axes.set(xscale="log", ylim=(-1.4, len(names) + 1.7), yticks=[-0.7, 0.3, *range(2, len(names) + 2)])
-    axes.set_xlim(left=_LEFT)
-    axes.set_yticklabels([*summary, *names], fontsize=9)
-    axes.set_xlabel("mean regret over that of BoTorch without old data (log scale)\n"
-                    f"left of 1: ours is better ({wins} of {len(names)} pairs)\n"
-                    "hollow: the 95 % interval (over seeds) holds 1\n"
-                    "* numbers of our prior were chosen on this pair; the others are held out",
-                    fontsize=9, x=0, ha="center")  # fmt: skip
-    axes.xaxis.set_major_locator(LogLocator(10, (1.0, 2.0, 5.0)))
+    axes.axhline(1.9, color="0.6", linewidth=0.8)
+    wins = sum(one.middle < 1 for one in ratios.values())
+    top = len(ratios) + 3.4
+    axes.text(0.97, top, f"better: {wins} of {len(ratios)}", ha="right", fontsize=10, color=_OURS, fontweight="bold")
+    axes.text(1.04, top, f"worse: {len(ratios) - wins}", ha="left", fontsize=10, color=_LOST, fontweight="bold")
+    axes.set(xscale="log", ylim=(-0.8, top + 0.9), yticks=[])
+    axes.set_xlim(_LEFT, _RIGHT)
+    axes.set_xlabel("simple regret over BoTorch's without old data (log scale)", fontsize=9.5)
+    axes.xaxis.set_major_locator(FixedLocator([0.1, 0.2, 0.5, 1, 2, 5]))
     axes.xaxis.set_major_formatter(FormatStrFormatter("%g"))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.grid(axis="x", alpha=0.25)
+    axes.tick_params(labelsize=9.5)
     axes.spines[["top", "right", "left"]].set_visible(False)
-    figure.suptitle(title, x=0.01, ha="left", fontsize=10)
+    figure.legend(_marks(), ["held out", "chose our settings", "95 % interval (seeds) holds 1"], ncols=3, frameon=False,
+                  loc="outside lower center", fontsize=8.5, handletextpad=0.1, columnspacing=0.8)  # fmt: skip
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11)
     return figure
+
+
+def _named(key: Key) -> str:
+    """What a contest is of; a measured pair by what was measured."""
+    return IN_WORDS.get(key.problem) or told(key)
+
+
+def _marks() -> list[Line2D]:
+    """What a legend shows of pairs: held out, used to choose numbers of the prior, and not sure."""
+    return [
+        Line2D([], [], color=_OTHER, linestyle="", marker=marker, markersize=5.4, markerfacecolor=face)
+        for marker, face in (("D", _OTHER), ("o", _OTHER), ("o", "white"))
+    ]
 
 
 def mean_curves(found: pd.DataFrame, contests: Sequence[Key]) -> dict[str, pd.DataFrame]:
@@ -166,9 +190,7 @@ def figure_of(found: pd.DataFrame, kind: str, part: str, every: Sequence[Key]) -
     if kind == "trials":
         return draw_trials(found, contests, f"Regret over trials, {len(contests)} contests ({part}); {_BAND}")
     if kind == "contests":
-        return draw_contests(
-            regrets, contests, f"With old data against BoTorch without, {len(contests)} measured pairs"
-        )
+        return draw_contests(regrets, contests, f"Regret with old data, {len(contests)} measured pairs")
     ranked = ranks(regrets, contests)
     if ranked is None:
         raise LookupError(f"Ranks take two peers and two contests; there are none in {part}.")
