@@ -131,7 +131,7 @@ $(RELEASING): tools/release/requirements.txt
 # The oldest versions that are declared to work. Old releases beside newer ones may warn that something of theirs will end;
 # that is not ours to mend, and it fails tests only with the versions in constraints.txt.
 OLD_WARNINGS := $(foreach kind,DeprecationWarning PendingDeprecationWarning FutureWarning,-W default::$(kind))
-CORE := $(addprefix tests/,tables space goals history source_data models model_averaging storage suggestion workspace cli web campaign) README.md
+CORE := $(addprefix tests/,tables space goals history source_data models model_averaging storage suggestion workspace cli web campaign) tests/test_readme.py
 test-oldest: export OMP_NUM_THREADS := 1
 test-oldest: $(OLDEST)
 	@echo "== pytest: the core, with the oldest versions"

@@ -8,7 +8,6 @@ from support.measures import (
     BELIEFS,
     EXPERIMENTS,
     PERFORMANCE,
-    README,
     UNIT,
     course_on_pairs,
     falls_behind,
@@ -35,7 +34,6 @@ from support.stored import (
     SHIFTED,
     STANDARD,
     TUNED,
-    curves,
     demo,
     fibre_ratio,
     floor_ratio,
@@ -58,11 +56,6 @@ def both_over_rival() -> list[Value]:
 CLAIMS = [
     *CLAIMS_AS_PRINTED,
     *CLAIMS_FIELD,
-    Claim(
-        README,
-        "Of what was measured next, {92} % lay within the intervals that were predicted at 95 %.",
-        lambda: [100 * curves("calibration")["value"].mean()],
-    ),
     Claim(
         ALGORITHM1,
         "on Himmelblau by little ({0.82} of the regret, {0.70} to {0.97})",

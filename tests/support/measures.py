@@ -27,10 +27,12 @@ from support.stored import (
     speed,
 )
 
-README, ALGORITHM1, BELIEFS = "README.md", "docs/algorithm1.md", "docs/beliefs.md"
+README, PACKAGE = "README.md", "PACKAGE.md"
+ALGORITHM1, BELIEFS = "docs/algorithm1.md", "docs/beliefs.md"
 EXPERIMENTS, PERFORMANCE = "docs/experiments.md", "docs/performance.md"
 START, FIELD, IDEAS = "docs/index.md", "docs/field.md", "docs/ideas.md"
-DOCUMENTS = (README, START, FIELD, IDEAS, ALGORITHM1, BELIEFS, EXPERIMENTS, PERFORMANCE)
+WHEN_NOT, FAQ = "docs/when_not.md", "docs/faq.md"
+DOCUMENTS = (README, PACKAGE, START, WHEN_NOT, FAQ, FIELD, IDEAS, ALGORITHM1, BELIEFS, EXPERIMENTS, PERFORMANCE)
 ALL = (*PAPER, *SHIFTED, *FAILURES, *MORE)
 UNIT = "TP-EI-BO (unit diagonal)"
 FIVE = range(5)
