@@ -81,7 +81,7 @@ def test_five_minutes_are_enough_for_a_first_sheet(folder: Path) -> None:
     for path in (ROOT / "examples" / "reactor").iterdir():
         shutil.copy(path, folder)
     commands = followed("start_lab.md")
-    assert [command.split()[1] for command in commands][:3] == ["space", "new", "suggest"]
+    assert [command.split()[1] for command in commands][:4] == ["space", "audit", "new", "suggest"]
     assert len(Optimizer.load("sqlite:///campaign.db").trials) == 4
     assert Path("report.html").stat().st_size > 100_000
 
