@@ -10,7 +10,7 @@ OLDEST := .venv-oldest/.installed
 PEERS := .venv-peers/.installed .venv-hebo/.installed .venv-openbox/.installed
 
 .DEFAULT_GOAL := test
-.PHONY: test quick demo docs pictures lint types imports unit test-integrations postgres test-browser chromium peers package test-oldest licences vulnerabilities mutants campaigns fuzz format clean
+.PHONY: test quick demo docs pictures screenshots lint types imports unit test-integrations postgres test-browser chromium peers package test-oldest licences vulnerabilities mutants campaigns fuzz format clean
 
 test: lint types imports docs unit
 
@@ -54,6 +54,10 @@ docs: $(INSTALLED)
 # Every picture of the README and the documents, from benchmarks/results; a test fails where these changed since.
 pictures: $(INSTALLED)
 	$(BIN)/python -m benchmarks pictures
+
+# Screenshots of the page and the report, in Chromium; nothing notices when they are old.
+screenshots: $(INSTALLED) chromium
+	$(BIN)/python -m tools.screenshots
 
 # Tests share the cores among them: libraries that take all of them for one matrix would only wait for each other.
 quick unit test-integrations: export OMP_NUM_THREADS := 1
