@@ -10,7 +10,7 @@ OLDEST := .venv-oldest/.installed
 PEERS := .venv-peers/.installed .venv-hebo/.installed .venv-openbox/.installed
 
 .DEFAULT_GOAL := test
-.PHONY: test quick demo docs pictures lint types imports unit test-integrations postgres test-browser chromium peers package test-oldest licences vulnerabilities mutants campaigns fuzz format clean
+.PHONY: test quick demo docs pictures screenshots lint types imports unit test-integrations postgres test-browser chromium peers package test-oldest licences vulnerabilities mutants campaigns fuzz format clean
 
 test: lint types imports docs unit
 
@@ -54,6 +54,10 @@ docs: $(INSTALLED)
 # Every picture of the README and the documents, from benchmarks/results; a test fails where these changed since.
 pictures: $(INSTALLED)
 	$(BIN)/python -m benchmarks pictures
+
+# Screenshots of the page and the report, in Chromium; nothing notices when they are old.
+screenshots: $(INSTALLED) chromium
+	$(BIN)/python -m tools.screenshots
 
 # Tests share the cores among them: libraries that take all of them for one matrix would only wait for each other.
 quick unit test-integrations: export OMP_NUM_THREADS := 1
@@ -131,7 +135,7 @@ $(RELEASING): tools/release/requirements.txt
 # The oldest versions that are declared to work. Old releases beside newer ones may warn that something of theirs will end;
 # that is not ours to mend, and it fails tests only with the versions in constraints.txt.
 OLD_WARNINGS := $(foreach kind,DeprecationWarning PendingDeprecationWarning FutureWarning,-W default::$(kind))
-CORE := $(addprefix tests/,tables space goals history source_data models model_averaging storage suggestion workspace cli web campaign) README.md
+CORE := $(addprefix tests/,tables space goals history source_data models model_averaging storage suggestion workspace cli web campaign) tests/test_readme.py
 test-oldest: export OMP_NUM_THREADS := 1
 test-oldest: $(OLDEST)
 	@echo "== pytest: the core, with the oldest versions"

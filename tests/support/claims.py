@@ -2,13 +2,12 @@
 
 from support.claims_as_printed import CLAIMS_AS_PRINTED
 from support.claims_field import CLAIMS_FIELD
-from support.claims_speed import CLAIMS_SPEED
 from support.claims_how_to import CLAIMS_HOW_TO
+from support.claims_speed import CLAIMS_SPEED
 from support.measures import (
     ALGORITHM1,
     ALL,
     EXPERIMENTS,
-    README,
     TRANSFER,
     UNIT,
     course_on_pairs,
@@ -35,7 +34,6 @@ from support.stored import (
     SHIFTED,
     STANDARD,
     TUNED,
-    curves,
     demo,
     fibre_ratio,
     floor_ratio,
@@ -59,11 +57,6 @@ CLAIMS = [
     *CLAIMS_FIELD,
     *CLAIMS_SPEED,
     *CLAIMS_HOW_TO,
-    Claim(
-        README,
-        "Of what was measured next, {92} % lay within the intervals that were predicted at 95 %.",
-        lambda: [100 * curves("calibration")["value"].mean()],
-    ),
     Claim(
         ALGORITHM1,
         "on Himmelblau by little ({0.82} of the regret, {0.70} to {0.97})",

@@ -27,15 +27,17 @@ from support.stored import (
     speed,
 )
 
-README, ALGORITHM1, BELIEFS = "README.md", "docs/algorithm1.md", "docs/beliefs.md"
+README, PACKAGE = "README.md", "PACKAGE.md"
+ALGORITHM1, BELIEFS = "docs/algorithm1.md", "docs/beliefs.md"
 EXPERIMENTS, PERFORMANCE = "docs/experiments.md", "docs/performance.md"
 START, FIELD, IDEAS = "docs/index.md", "docs/field.md", "docs/ideas.md"
 TRANSFER, MEASURED = "docs/transfer.md", "docs/measured.md"
 FIELD_TABLES, TRANSFER_TABLES = "docs/tables_field.md", "docs/tables_transfer.md"
 EXPERIMENTS_TABLES, SPEED_TABLES = "docs/tables_experiments.md", "docs/tables_speed.md"
+WHEN_NOT, FAQ = "docs/when_not.md", "docs/faq.md"
 DOCUMENTS = (
-    README, START, FIELD, IDEAS, ALGORITHM1, BELIEFS, EXPERIMENTS, PERFORMANCE, TRANSFER, MEASURED, FIELD_TABLES,
-    TRANSFER_TABLES, EXPERIMENTS_TABLES, SPEED_TABLES,
+    README, PACKAGE, START, WHEN_NOT, FAQ, FIELD, IDEAS, ALGORITHM1, BELIEFS, EXPERIMENTS, PERFORMANCE, TRANSFER,
+    MEASURED, FIELD_TABLES, TRANSFER_TABLES, EXPERIMENTS_TABLES, SPEED_TABLES,
 )  # fmt: skip
 ALL = (*PAPER, *SHIFTED, *FAILURES, *MORE)
 UNIT = "TP-EI-BO (unit diagonal)"

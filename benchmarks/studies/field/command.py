@@ -1,7 +1,7 @@
 """The field: this project against what people would use instead, each as its makers recommend.
 
     make peers                               # once: environments for the others
-    python -m benchmarks field --pairs DIR   # resumable; tables go to docs/field.md, its appendix and README.md
+    python -m benchmarks field --pairs DIR   # resumable; tables go to docs/field.md and its appendix
     python -m benchmarks field --pairs DIR --contests slow [--workers N]
     python -m benchmarks field --smoke [--pairs DIR]
     python -m benchmarks field --tables
@@ -40,7 +40,7 @@ from benchmarks.studies.field.jobs import (
     Size,
     jobs_of,
 )
-from benchmarks.studies.field.tables import HEADLINE, field_tables
+from benchmarks.studies.field.tables import field_tables
 from benchmarks.tables import DOCS, write_tables
 from tunedprior.checks import format_list
 from tunedprior.errors import InputError
@@ -116,13 +116,11 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 def write_field(results: Path, docs: Path) -> None:
-    """Tables into docs/field.md or its appendix, and the first of them into the README, of all that is stored."""
+    """Tables into docs/field.md or its appendix, of all that is stored."""
     found, cost = read_results(study_of_regret(None).name, results), study_of_cost(None).name
     costs = read_results(cost, results) if (results / f"{cost}_runs.csv").exists() else None
     tables = {**field_tables(found, CONTESTS, costs), "field peers": who_takes_part()}
     write_tables(docs / "field.md", tables)
-    if HEADLINE in tables:
-        write_tables((docs.parent if docs == DOCS else docs) / "README.md", {HEADLINE: tables[HEADLINE]})
 
 
 def _run(arguments: argparse.Namespace, size: Size, results: Path) -> None:

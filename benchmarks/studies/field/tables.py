@@ -30,8 +30,6 @@ _EARLY = (3, 10)
 _BY_ROWS, _ON_PAIRS, _TUNED, _FAMILIES, _NOISY, _SEVERAL = "rows", "pairs", "tuning", "families", "noise", "several"
 #: Kinds of old data of functions that say nothing of them.
 _UNRELATED = ("another function", "pure noise")
-#: The table that the README has too.
-HEADLINE = "field headline"
 
 
 class Contest(Protocol):
@@ -68,7 +66,7 @@ def field_tables(
     tables = {f"field {part}": every_peer(regrets, keys) for part, keys in {"all": together, **main}.items() if keys}
     if together:
         if BOTORCH in peers_in(regrets):
-            tables[HEADLINE] = headline(over_budget(with_controls), main)
+            tables["field headline"] = headline(over_budget(with_controls), main)
         tables["field marks"] = marks(regrets, main, costs)
         tables["field trials"] = early_trials(found, together)
     if _BY_ROWS in parts:
