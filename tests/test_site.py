@@ -60,8 +60,8 @@ def test_documents_are_shown_as_people_read_them() -> None:
         shown("goals.md", document) == '```pycon\n>>> f(x)\n1...\n```\n```yaml title="space.yaml"\na: 1\n```\n\n| a |'
     )
     assert shown("goals.md", "| **0.62** (0.41–0.75) |") == "| **0.62** (0.41\u2060–\u20600.75) |"
-    console = shown("goals.md", "```console\n$ tunedprior best c.db\nBest measured\nAll of it.\n```")
-    assert console.splitlines()[1:4] == ["$ tunedprior best c.db", "Best measured …", "All of it."]
+    console = shown("goals.md", "```console\n$ tunedprior best c.db\nBest result\nAll of it.\n```")
+    assert console.splitlines()[1:4] == ["$ tunedprior best c.db", "Best result …", "All of it."]
 
 
 def test_links_lead_where_they_do_beside_the_code() -> None:

@@ -30,7 +30,7 @@ def test_a_sound_file(shell) -> None:
     for part in (
         "What was read",
         "old.csv: 40 rows",
-        "How well it predicts itself",
+        "How predictable it is",
         "On the old data itself",
         "Verdict",
     ):

@@ -343,7 +343,7 @@ def test_what_is_wrong_is_said_of_what_was_given(campaign) -> None:
     assert "list[" not in campaign("record", "--help") + campaign("new", "--help")
     said = campaign("explain", "a.db")
     assert said.count("heat=") == 1
-    assert "• It is one of a design" in said
+    assert "• It is one of the early space-filling settings" in said
 
 
 def test_reasons_are_short_unless_all_is_asked_for(campaign) -> None:
@@ -363,8 +363,8 @@ def test_reasons_are_short_unless_all_is_asked_for(campaign) -> None:
 def test_what_holds_for_several_suggestions_is_said_once_and_not_of_one_alone(campaign) -> None:
     campaign("suggest", "a.db", "-n", "2")
     said = campaign("explain", "a.db", "--all")
-    assert said.count("Nothing was told yet") == 1
-    assert said.index("Trial 2: ") < said.index("Each of them") < said.index("Nothing was told yet")
+    assert said.count("There is no result yet") == 1
+    assert said.index("Trial 2: ") < said.index("Each of them") < said.index("There is no result yet")
 
 
 def test_the_ways_back_from_what_was_set_aside(campaign) -> None:
