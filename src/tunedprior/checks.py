@@ -59,7 +59,7 @@ def format_list(items: Iterable[object], most: int = _NAMED) -> str:
 
 
 def suggest_name(given: Iterable[object], known: Iterable[object]) -> str:
-    """ " Did you mean …?" for the first name that is not known, if a known one is close; else "".
+    """Ask whether a known name was meant by the first that is not known; "" if none is close.
 
     >>> suggest_name(["yeild"], ["yield", "purity"]), suggest_name(["flow"], ["yield"])
     (' Did you mean yield?', '')

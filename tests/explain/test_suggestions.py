@@ -340,11 +340,16 @@ def test_it_is_said_which_results_old_data_chose_alone_and_how_they_compare() ->
     assert f"the space-filling design, which ignores old data ({len(by_origin['design'])}; best" in said
     assert all(f"trial {one.id})" in said for one in best.values())
     gap = best["old data"].value - best["design"].value
-    assert f"{format_value(abs(gap))} {'better' if gap > 0 else 'worse'} than the best of the space-filling design." in said
+    assert (
+        f"{format_value(abs(gap))} {'better' if gap > 0 else 'worse'} than the best of the space-filling design."
+        in said
+    )
     assert said in opt.explain(opt.ask()).sentences
 
 
-@pytest.mark.parametrize(("first", "later", "owner"), [(9.0, 1.0, "old data alone"), (1.0, 9.0, "the space-filling design")])
+@pytest.mark.parametrize(
+    ("first", "later", "owner"), [(9.0, 1.0, "old data alone"), (1.0, 9.0, "the space-filling design")]
+)
 def test_the_best_so_far_is_said_to_be_of_whoever_chose_it(first: float, later: float, owner: str) -> None:
     opt = Optimizer(SPACE, old_data(rows=30), direction="maximize", seed=0)
     for value in (first, later):

@@ -192,7 +192,10 @@ def test_trust_is_said_in_words_before_it_is_tabulated() -> None:
     [
         # Much is explained, and the sign is sure; or, as readings may differ, open.
         ((0.934, -1234.0, 0.02), "93 %. The response falls by 1200 per unit of the old one (98 % sure of the sign)."),
-        ((0.997, 2.0, 0.998), "over 99 %. The response rises by 2 per unit of the old one (over 99 % sure of the sign)."),
+        (
+            (0.997, 2.0, 0.998),
+            "over 99 %. The response rises by 2 per unit of the old one (over 99 % sure of the sign).",
+        ),
         (
             (0.6, 0.1, 0.55),
             "60 %. The sign of the relation is open: hypotheses of either sign fit.",
@@ -200,17 +203,24 @@ def test_trust_is_said_in_words_before_it_is_tabulated() -> None:
         # Some is.
         (
             (0.45, 2.0, 0.9),
-            "45 %. As far as they are related, the response rises by 2 per unit of the old one (90 % sure of the sign).",
+            "45 %. As far as they are related, the response rises by 2 per unit of the old one (90 % sure of the "
+            "sign).",
         ),
         ((0.45, 2.0, 0.6), "45 %. The sign of the relation is open."),
         # Little is: then the sign is that of a relation that may not be there.
-        ((0.03, 2.0, 0.89), "only 3 %. If the two are related at all, the response most likely rises with the old one (89 %)."),
+        (
+            (0.03, 2.0, 0.89),
+            "only 3 %. If the two are related at all, the response most likely rises with the old one (89 %).",
+        ),
         (
             (0.03, -2.0, 0.004),
             "only 3 %. If the two are related at all, the response most likely falls with the old one (over 99 %).",
         ),
         ((0.04, 2.0, 0.7), "only 4 %. If the two are related at all, the sign of the relation is open."),
-        ((0.001, 2.0, 0.9), "0 %. If the two are related at all, the response most likely rises with the old one (90 %)."),
+        (
+            (0.001, 2.0, 0.9),
+            "0 %. If the two are related at all, the response most likely rises with the old one (90 %).",
+        ),
         ((0.0, math.nan, math.nan), "0 %. No relation is seen."),
     ],
 )

@@ -98,9 +98,7 @@ def describe_influences(found: Influences, prediction: SelfPrediction) -> tuple[
         return ()
     inputs = [f"{name} {_format_percent(share)}" for name, share in found.inputs.items() if share >= _LEAST_SHARE]
     rest = [name for name, share in found.inputs.items() if share < _LEAST_SHARE]
-    said = [
-        f"Shares of the predictable variance: {', '.join(inputs[:_SHOWN_INPUTS]) or 'nothing in particular'}."
-    ]
+    said = [f"Shares of the predictable variance: {', '.join(inputs[:_SHOWN_INPUTS]) or 'nothing in particular'}."]
     if rest:
         said.append(f"Next to nothing depends on {format_list(rest)}.")
     pairs = [
@@ -184,8 +182,8 @@ def _describe_head_start(found: Rehearsal) -> str:
     """What speaks for it, in the figures that the section on the campaigns begins with."""
     with_old, without = (_format_fine_percent(float(np.mean(one))) for one in (found.with_old, found.without))
     said = (
-        f"in campaigns on the old data itself, mean simple regret over {found.trials} trials was {with_old} of the range "
-        f"with it and {without} without."
+        f"in campaigns on the old data itself, mean simple regret over {found.trials} trials was {with_old} of the "
+        f"range with it and {without} without."
     )
     is_behind = found.with_old[-1] > found.without[-1]
     return f"{said} The gain is in the first trials, not in the last." if is_behind else said

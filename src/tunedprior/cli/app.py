@@ -13,7 +13,6 @@ from tunedprior.cli.registry import list_commands
 from tunedprior.discovery import import_modules
 from tunedprior.errors import InputError, TunedPriorError
 
-
 # What is to be typed after an option, by its type in Python.
 _WORDS = {"Path": "FILE", "int": "NUMBER", "float": "NUMBER"}
 
@@ -28,7 +27,7 @@ def _show_plain_types(parameters: Iterable[Any]) -> Any:
             one.metavar = (one.name or "").upper()
             usage = (one.metavar if one.required else f"[{one.metavar}]") + "..." * (one.nargs != 1)
             one.get_usage_pieces = lambda _, usage=usage: [usage]
-            one.display_type_rich = lambda ctx: ""
+            one.display_type_rich = lambda **_: ""
         elif one.metavar is None:
             kind = getattr(getattr(one, "type_descriptor", None), "annotation", str)
             kind = next(iter(get_args(kind)), kind)

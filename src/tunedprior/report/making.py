@@ -136,9 +136,7 @@ def describe_status(part: ReportPart, snapshot: Snapshot, draw: Callable[[], Pic
     if history.pending:
         facts.append(("Open suggestions", f"{len(history.pending)}"))
     if goals.has_front:
-        facts.append(
-            ("Pareto front", ", ".join(f"trial {one.id}" for one in goals.find_front(history.told)) or "none")
-        )
+        facts.append(("Pareto front", ", ".join(f"trial {one.id}" for one in goals.find_front(history.told)) or "none"))
     lead = [_describe_best(snapshot)] if history.told else []
     sentences = [] if progress.picture is None else list(progress.picture.sentences)
     with suppress(InputError):  # nothing told yet, or a front, of which nothing is recommended
@@ -147,10 +145,9 @@ def describe_status(part: ReportPart, snapshot: Snapshot, draw: Callable[[], Pic
             works = "Meets the requirements" if goals.requirements else "A run there works"
             facts.append((works, f"with probability {found.probability:.2g}"))
         expected = f"{found.mean:.4g}, 95 % interval {found.low:.4g} to {found.high:.4g}"
-        lead.append(f"Recommended setting (by the model): {abbreviate_setting(found.setting, snapshot.space)} (predicted {goals.main.name} {expected}).")
-        sentences.append(
-            "The recommended setting has the best posterior mean; the best result may have been lucky."
-        )
+        at = abbreviate_setting(found.setting, snapshot.space)
+        lead.append(f"Recommended setting (by the model): {at} (predicted {goals.main.name} = {expected}).")
+        sentences.append("The recommended setting has the best posterior mean; the best result may have been lucky.")
     with suppress(InputError):
         left = estimate_remaining(snapshot.suggester, snapshot.fitted, snapshot.seed, 0.0)
         gain = f"{left.expected:.3g} expected, at most {left.bound:.3g} with 95 % certainty"
@@ -177,8 +174,8 @@ def _describe_best(snapshot: Snapshot) -> str:
     if best is None:
         lacking = "meets the requirements" if goals.requirements else "is one that counts"
         return f"None {of_all} {lacking} yet."
-    values = ", ".join(f"{one.name} {_format_value(one, best)}" for one in goals.responses)
-    return f"Best result: {values} (trial {best.id}, {of_all}), at {abbreviate_setting(best.setting, snapshot.space)}."
+    values = ", ".join(f"{one.name} = {_format_value(one, best)}" for one in goals.responses)
+    return f"Best result: {values} (trial {best.id} {of_all}), at {abbreviate_setting(best.setting, snapshot.space)}."
 
 
 def _format_value(response: Objective, trial: Trial) -> str:

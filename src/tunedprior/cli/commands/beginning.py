@@ -25,12 +25,14 @@ def begin_campaign(
     campaign: Campaign,
     space: Annotated[Path, typer.Option("--space", help="The space file (`tunedprior space` drafts one).")],
     old: Annotated[
-        list[str], typer.Option("--old", metavar="FILE", help="A file with old data, or NAME=FILE. Repeat for several sets.")
+        list[str],
+        typer.Option("--old", metavar="FILE", help="A file with old data, or NAME=FILE. Repeat for several sets."),
     ] = [],
     maximize: Annotated[list[str], typer.Option("--maximize", metavar="RESPONSE", help="Maximise this response.")] = [],
     minimize: Annotated[list[str], typer.Option("--minimize", metavar="RESPONSE", help="Minimise this response.")] = [],
     target: Annotated[
-        list[str], typer.Option("--target", help="Bring a response to a value or range: length=500, or length=480..520.")
+        list[str],
+        typer.Option("--target", help="Bring a response to a value or range: length=500, or length=480..520."),
     ] = [],
     requirement: Annotated[
         list[str], typer.Option("--requirement", help="What a result must meet: 'purity >= 0.95', or 'quality pass'.")
@@ -38,7 +40,9 @@ def begin_campaign(
     constraint: Annotated[
         list[str], typer.Option("--constraint", help="What a setting must satisfy: 'acid + salt <= 1'.")
     ] = [],
-    log: Annotated[list[str], typer.Option("--log", metavar="RESPONSE", help="Model the logarithm of this response (above 0).")] = [],
+    log: Annotated[
+        list[str], typer.Option("--log", metavar="RESPONSE", help="Model the logarithm of this response (above 0).")
+    ] = [],
     limits: Annotated[
         list[str], typer.Option("--limits", help="Physical limits of a response: yield=0..100, or 'time >= 0'.")
     ] = [],
@@ -52,9 +56,7 @@ def begin_campaign(
         bool, typer.Option("--anyway", help="Begin even if nothing can be learnt from old data.")
     ] = False,
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="The campaign's name in the database.")] = _NAME,
-    seed: Annotated[
-        int | None, typer.Option(help="Random seed. Default: drawn and recorded.")
-    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Random seed. Default: drawn and recorded.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Begin a campaign: learn from old data and create the file that keeps everything.

@@ -19,7 +19,9 @@ def report(
     show: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
     shadow: Annotated[
         int,
-        typer.Option(min=0, help="For how many of the latest suggestions to show what plain optimisation would suggest."),
+        typer.Option(
+            min=0, help="For how many of the latest suggestions to show what plain optimisation would suggest."
+        ),
     ] = 12,
     name: Name = None,
     as_json: AsJson = False,

@@ -14,7 +14,9 @@ from tunedprior.workspace.shell_words import format_campaign_arguments, quote_wo
 @register_command("explain", panel="See")
 def explain(
     campaign: Campaign,
-    setting: Annotated[list[str], typer.Argument(help="A setting to explain, as name=value. Default: all open suggestions.")] = [],
+    setting: Annotated[
+        list[str], typer.Argument(help="A setting to explain, as name=value. Default: all open suggestions.")
+    ] = [],
     trial: Annotated[int | None, typer.Option("--trial", help="Explain this trial alone.")] = None,
     candidates: Annotated[
         str | None, typer.Option("--candidates", help="The file that suggestions were chosen from.")

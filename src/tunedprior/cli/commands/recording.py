@@ -21,17 +21,19 @@ def record(
     results: Annotated[
         list[str], typer.Argument(help="The filled-in sheet of `suggest -o`, or name=value of one run.")
     ] = [],
-    trial: Annotated[int | None, typer.Option("--trial", help="The trial number of the suggestion that was run.")] = None,
+    trial: Annotated[
+        int | None, typer.Option("--trial", help="The trial number of the suggestion that was run.")
+    ] = None,
     failed: Failed = False,
     note: Note = "",
     as_run: Annotated[
         bool,
         typer.Option("--as-run", help="Accept settings that differ much from the suggestion."),
     ] = False,
-    own: Annotated[
-        bool, typer.Option("--own", help="Rows without a trial number are runs of your own.")
+    own: Annotated[bool, typer.Option("--own", help="Rows without a trial number are runs of your own.")] = False,
+    skip_recorded: Annotated[
+        bool, typer.Option("--skip-recorded", help="Skip rows that are recorded already.")
     ] = False,
-    skip_recorded: Annotated[bool, typer.Option("--skip-recorded", help="Skip rows that are recorded already.")] = False,
     who: Who = "",
     name: Name = None,
     as_json: AsJson = False,
@@ -148,7 +150,9 @@ def undo(
     trial: Annotated[
         int | None, typer.Option("--trial", help="Take back the result of this trial, with its corrections.")
     ] = None,
-    count: Annotated[int, typer.Option("-n", "--count", min=1, help="How many changes to take back, the latest first.")] = 1,
+    count: Annotated[
+        int, typer.Option("-n", "--count", min=1, help="How many changes to take back, the latest first.")
+    ] = 1,
     who: Who = "",
     name: Name = None,
     as_json: AsJson = False,

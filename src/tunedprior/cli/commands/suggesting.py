@@ -19,7 +19,8 @@ def suggest(
         Path | None, typer.Option("-o", "--output", help="Also write a sheet (.csv or .xlsx) to fill in results.")
     ] = None,
     candidates: Annotated[
-        Path | None, typer.Option("--candidates", help="A file with the settings to choose from. Default: the whole space.")
+        Path | None,
+        typer.Option("--candidates", help="A file with the settings to choose from. Default: the whole space."),
     ] = None,
     is_open: Annotated[
         bool, typer.Option("--open", help="Show open suggestions (no result yet) instead of making new ones.")
@@ -92,9 +93,13 @@ def _describe_pending(count: int, place: str) -> str:
 @register_command("run", panel="Files and programs")
 def run(
     campaign: Campaign,
-    function: Annotated[str, typer.Argument(help="module:function, which takes a setting (a dict) and returns the response.")],
+    function: Annotated[
+        str, typer.Argument(help="module:function, which takes a setting (a dict) and returns the response.")
+    ],
     trials: Annotated[int, typer.Option("--trials", min=1, help="Stop when the campaign has this many results.")],
-    workers: Annotated[int, typer.Option("--workers", min=1, help="How many processes run the function in parallel.")] = 1,
+    workers: Annotated[
+        int, typer.Option("--workers", min=1, help="How many processes run the function in parallel.")
+    ] = 1,
     open_too: Annotated[bool, typer.Option("--open", help="Run open suggestions first.")] = False,
     errors_fail: Annotated[
         bool, typer.Option("--errors-fail", help="Record an exception as a failed run and go on.")
