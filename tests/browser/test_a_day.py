@@ -170,7 +170,7 @@ def test_the_server_is_killed_and_started_again(person: Any, server: Any, campai
     assert recorded(campaign).told[-1].value == 67.5
     ada.page.get_by_text("Recommended setting (by the model)").wait_for()
     ada.page.goto("/")
-    ada.page.get_by_text("What the old data is worth").wait_for()
+    ada.page.get_by_text("Trust in old data").wait_for()
     ada.picture("13 the end of the day")
     assert all("ERR_CONNECTION_REFUSED" in said for said in ada.complaints)
     ada.complaints.clear()

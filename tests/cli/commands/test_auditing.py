@@ -31,7 +31,7 @@ def test_a_sound_file(shell) -> None:
         "What was read",
         "old.csv: 40 rows",
         "How predictable it is",
-        "On the old data itself",
+        "simple regret",
         "Verdict",
     ):
         assert part in said

@@ -26,7 +26,7 @@ def test_a_day_in_files(shell) -> None:
     sheet.to_excel("next.xlsx", index=False)
     said = shell("record", "a.db", "next.xlsx")
     assert "Recorded trial 1: yield=1.5" in said
-    assert "Still to be run: 3." in said
+    assert "Still open: 3." in said
     status = shell.json("status", "a.db")
     assert (status["results"], status["failed"], [one["trial"] for one in status["open"]]) == (2, 1, [3])
     assert shell.json("best", "a.db")["best"]["value"] == 1.5
