@@ -104,6 +104,40 @@ def test_pythons_are_declared_alike() -> None:
     assert PROJECT["requires-python"] == f">={named[0]}"
 
 
+def test_the_workflow_calls_what_a_merge_must_pass_with_every_python() -> None:
+    workflow = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8"))
+    (job,) = workflow["jobs"].values()
+    matrix = job["strategy"]["matrix"]
+    checked = re.findall(r"^make (\S+)$", (ROOT / ".ci/run").read_text(encoding="utf-8"), re.MULTILINE)
+    assert matrix["target"] == checked
+    assert matrix["python"] == [one.rsplit(" ", 1)[1] for one in PROJECT["classifiers"] if "Python :: 3." in one]
+    used = [step["uses"] for step in job["steps"] if "uses" in step]
+    assert used
+    assert all(re.fullmatch(r"actions/[a-z-]+@v\d+", one) for one in used)
+    assert job["steps"][-1]["run"].startswith("make ${{ matrix.target }}")
+
+
+def test_issue_forms_ask_for_something() -> None:
+    forms = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
+    asked = {form.stem: yaml.safe_load(form.read_text(encoding="utf-8")) for form in forms}
+    assert sorted(asked) == ["bug", "config", "question"]
+    for name in ("bug", "question"):
+        assert asked[name]["name"]
+        assert asked[name]["description"]
+        fields = [one for one in asked[name]["body"] if one["type"] != "markdown"]
+        assert any(one.get("validations", {}).get("required") for one in fields)
+        assert len({one["id"] for one in fields}) == len(fields)
+
+
+def test_every_example_is_listed() -> None:
+    listed = (ROOT / "examples/README.md").read_text(encoding="utf-8")
+    scripts = {path.name for path in (ROOT / "examples").glob("*.py")}
+    assert set(re.findall(r"^\| \[`(\w+\.py)`\]", listed, re.MULTILINE)) == scripts
+    assert set(re.findall(r"python examples/(\w+\.py)", listed)) == scripts
+    extras = set(PROJECT["optional-dependencies"])
+    assert set(re.findall(r"`tunedprior\[(\w+)\]`", listed)) <= extras
+
+
 def authors_of(entry: dict[str, Any]) -> list[dict[str, str]]:
     return [*entry["authors"], *(one for part in entry.get("references", []) for one in part["authors"])]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tunedprior.suggestion.config import CampaignConfig, SearchConfig, TransferConfig
     from tunedprior.weight_prior import WeightPrior, pretrain
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Where each name is defined. They are imported when they are first used: PyTorch takes seconds, and neither the help of
 # the command line nor its completion should.

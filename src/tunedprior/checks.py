@@ -9,6 +9,7 @@ import re
 import sys
 import warnings
 from collections.abc import Iterable
+from difflib import get_close_matches
 from importlib import import_module
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -55,6 +56,20 @@ def format_list(items: Iterable[object], most: int = _NAMED) -> str:
     """The first few items, comma separated, with an ellipsis when there are more."""
     texts = [str(item) for item in items]
     return ", ".join(texts[:most]) + (", …" if len(texts) > most else "")
+
+
+def suggest_name(given: Iterable[object], known: Iterable[object]) -> str:
+    """Ask whether a known name was meant by the first that is not known; "" if none is close.
+
+    >>> suggest_name(["yeild"], ["yield", "purity"]), suggest_name(["flow"], ["yield"])
+    (' Did you mean yield?', '')
+    """
+    by_small = {str(one).casefold(): str(one) for one in known}
+    for one in map(str, given):
+        if one.casefold() not in by_small:
+            close = get_close_matches(one.casefold(), by_small, n=1)
+            return f" Did you mean {by_small[close[0]]}?" if close else ""
+    return ""
 
 
 def format_value(value: object, most: int = 60) -> str:

@@ -57,7 +57,7 @@ def test_noise_says_nothing() -> None:
     assert found.prediction is not None
     assert found.prediction.explained < 0.1
     assert found.verdict.startswith("It can hardly help")
-    assert "What matters in it" not in found.sections
+    assert "Which inputs matter" not in found.sections
 
 
 def test_faults_come_first() -> None:

@@ -41,7 +41,7 @@ def test_the_morning(person: Any, campaign: Path) -> None:
     first.get_by_role("button", name="Record the result").dblclick()  # as people do
     ada.page.wait_for_url("**/trials/1")
     ada.page.get_by_text("first result that counts").wait_for()
-    ada.page.get_by_text(re.compile("To use, by all results together")).wait_for()  # the page goes on by itself
+    ada.page.get_by_text("Recommended setting (by the model)").wait_for()  # the page goes on by itself
     ada.picture("03 what changed")
     told = recorded(campaign).told
     assert [(one.value, one.note, one.extra["who"]) for one in told] == [(61.5, "a bit brown <b>", "Ada")]
@@ -168,9 +168,9 @@ def test_the_server_is_killed_and_started_again(person: Any, server: Any, campai
     card(ada, number).get_by_role("button", name="Record the result").click()
     ada.page.wait_for_url(f"**/trials/{number}")
     assert recorded(campaign).told[-1].value == 67.5
-    ada.page.get_by_text(re.compile("To use, by all results together")).wait_for()
+    ada.page.get_by_text("Recommended setting (by the model)").wait_for()
     ada.page.goto("/")
-    ada.page.get_by_text("What the old data is worth").wait_for()
+    ada.page.get_by_text("Trust in old data").wait_for()
     ada.picture("13 the end of the day")
     assert all("ERR_CONNECTION_REFUSED" in said for said in ada.complaints)
     ada.complaints.clear()

@@ -40,6 +40,6 @@ def test_sentences_are_indented_as_a_whole() -> None:
 
 
 def test_a_title_is_as_wide_as_the_terminal() -> None:
-    title = "To use, by all results together (95 % interval)"
+    title = "Recommended setting (by the model, with a 95 % interval)"
     for row in ({"flow": 0.5}, dict.fromkeys(NAMES, 0.5)):
         assert drawn(make_table([row], title), 80)[0].rstrip() == title

@@ -119,7 +119,7 @@ def test_other_priors(prior: str) -> None:
         4,
     )
     assert ("Old data taught" in words(opt.explain())) == (prior != "uninformed")
-    assert "Expected is y" in words(opt.explain(opt.ask()))
+    assert "Predicted: y" in words(opt.explain(opt.ask()))
 
 
 def test_the_fast_mean_is_the_posterior_mean() -> None:
@@ -173,7 +173,7 @@ def test_the_best_so_far_is_not_compared_with_itself() -> None:
     for trial in range(1, 6):
         said = words(opt.explain(trial))
         assert ("It is the best so far." in said) == (trial == best)
-        assert ("It is better than that with probability" in said) == (trial != best)
+        assert ("It beats the best so far" in said) == (trial != best)
 
 
 def test_beliefs_and_their_predictions() -> None:
@@ -241,7 +241,7 @@ def test_several_objectives_requirements_failures_and_labels() -> None:
     reasons = checked(opt.explain(setting))
     assert reasons.expected["response"].tolist() == ["yield", "cost", "purity"]
     assert 0 <= reasons.probability < 1
-    assert "works and meets what is required (purity >= 0.5, works passes)" in words(reasons)
+    assert "works and meets the requirements (purity >= 0.5, works passes)" in words(reasons)
     assert math.isnan(reasons.gain)
     assert set(checked(opt.explain()).inputs["response"]) == {"yield", "cost", "purity", "works"}
 
@@ -252,7 +252,7 @@ def test_a_new_trade_off() -> None:
         opt.tell({"a": a, "b": b}, {"u": a, "v": a})
     best, worst = (opt.explain({"a": a, "b": 2.0}).probability_better for a in (1.0, -1.0))
     assert best > worst
-    assert "new trade-off" in words(opt.explain({"a": 1.0, "b": 2.0}))
+    assert "joins the Pareto front" in words(opt.explain({"a": 1.0, "b": 2.0}))
 
 
 @pytest.mark.usefixtures("short_search")
@@ -276,7 +276,7 @@ def test_targets_logarithms_and_preferences() -> None:
 
 def test_nothing_told_all_failed_and_categories_alone() -> None:
     opt = Optimizer({"c": ["x", "y <i>", "ü"]}, direction="maximize", seed=0)
-    assert "Nothing was told yet" in words(opt.explain(opt.ask()))
+    assert "There is no result yet" in words(opt.explain(opt.ask()))
     opt = Optimizer({"c": ["x", "y <i>", "ü"]}, direction="maximize", seed=0)
     for _ in range(2):
         opt.tell(opt.ask(), failed=True)
@@ -289,7 +289,7 @@ def test_nothing_told_all_failed_and_categories_alone() -> None:
 def test_nothing_meets_what_is_required() -> None:
     opt = Optimizer(SPACE, direction="maximize", requirements={"purity": ">= 2"}, seed=0)
     opt.tell({"a": 0.0, "b": 1.0}, {"y": 1.0, "purity": 1.0})
-    assert "Nothing so far meets what is required" in words(opt.explain({"a": 0.5, "b": 1.0}))
+    assert "No result meets the requirements yet" in words(opt.explain({"a": 0.5, "b": 1.0}))
 
 
 def test_what_cannot_be_explained() -> None:
@@ -336,24 +336,29 @@ def test_it_is_said_which_results_old_data_chose_alone_and_how_they_compare() ->
     best = {name: max(trials, key=lambda one: one.value) for name, trials in by_origin.items()}
     said = opt.trust.where_from
     assert said in opt.trust.sentences
-    assert f"Old data alone, before there was a model, chose {len(by_origin['old data'])} of 6" in said
-    assert f"the design, which ignores old data, chose {len(by_origin['design'])} (" in said
+    assert f"Of 6 results, settings were chosen by old data alone ({len(by_origin['old data'])}; best" in said
+    assert f"the space-filling design, which ignores old data ({len(by_origin['design'])}; best" in said
     assert all(f"trial {one.id})" in said for one in best.values())
     gap = best["old data"].value - best["design"].value
-    assert f"{format_value(abs(gap))} {'better' if gap > 0 else 'worse'} than the best of the design." in said
+    assert (
+        f"{format_value(abs(gap))} {'better' if gap > 0 else 'worse'} than the best of the space-filling design."
+        in said
+    )
     assert said in opt.explain(opt.ask()).sentences
 
 
-@pytest.mark.parametrize(("first", "later", "owner"), [(9.0, 1.0, "old data chose alone"), (1.0, 9.0, "of the design")])
+@pytest.mark.parametrize(
+    ("first", "later", "owner"), [(9.0, 1.0, "old data alone"), (1.0, 9.0, "the space-filling design")]
+)
 def test_the_best_so_far_is_said_to_be_of_whoever_chose_it(first: float, later: float, owner: str) -> None:
     opt = Optimizer(SPACE, old_data(rows=30), direction="maximize", seed=0)
     for value in (first, later):
         opt.tell(opt.ask(), value)
     opt.tell({"a": 0.0, "b": 1.0}, 0.5)
     said = opt.trust.where_from
-    assert f"The best so far is one {owner if owner.startswith('of') else f'that {owner}'}" in said
-    assert ("does not show in what it explains" in said) == (first > later)
-    assert "people chose 1 (best 0.5, trial 3)" in said
+    assert f"The best so far was chosen by {owner}" in said
+    assert ("does not show in the share that it explains" in said) == (first > later)
+    assert "and people (1; best 0.5, trial 3)" in said
 
 
 def test_without_a_setting_that_old_data_chose_alone_nothing_is_said_of_it() -> None:
@@ -368,11 +373,11 @@ def test_of_a_front_it_is_said_how_much_of_it_old_data_chose_alone() -> None:
     opt = Optimizer(SPACE, old_data(rows=30).assign(cost=range(30)), objectives=objectives, seed=0)
     for y, cost in ((5.0, 1.0), (1.0, 2.0)):
         opt.tell(opt.ask(), {"y": y, "cost": cost})
-    assert opt.trust["y"].where_from.endswith("Old data alone chose 1 of the 1 best trade-offs.")
+    assert opt.trust["y"].where_from.endswith("Old data alone chose 1 of 1 on the Pareto front.")
 
 
 def test_beliefs_are_said_to_be_of_the_form_of_a_relation() -> None:
     opt = told(Optimizer(SPACE, old_data(rows=30), direction="maximize", seed=0), smooth, 3)
     said = words(opt.explain(opt.ask()))
-    assert "beliefs about the form of the relation to old data, each with its probability" in said
+    assert "averages these beliefs about the relation to old data, each with its posterior probability" in said
     assert "the response goes with the old one" not in said

@@ -175,13 +175,13 @@ def test_responses_that_do_not_vary_earn_no_trust(response: float) -> None:
 
 def test_trust_is_said_in_words_before_it_is_tabulated() -> None:
     opt = Optimizer(SPACE, old_data(flipped), direction="maximize", seed=1)
-    assert opt.trust.sentences == ["Old data: nothing was told yet, so nothing is known of what it explains."]
+    assert opt.trust.sentences == ["Old data: there is no result yet, so nothing is known of what it explains."]
     assert told(opt, 1).trust.sentences == ["Old data: nothing is known of what it explains after 1 result."]
     told(opt, 8)
     said = repr(opt.trust).splitlines()[0]
     assert re.fullmatch(
-        r"Old data explains over 99 % of the response's variance after 9 results; "
-        r"the response falls by 1 for each unit of it \(100 % sure of the sign\)\.",
+        r"Old data explains over 99 % of the response's variance \(posterior mean\) after 9 results\. "
+        r"The response falls by 1 per unit of the old one \(100 % sure of the sign\)\.",
         said,
     )
     assert f"<p>{escape(said)}</p>" in opt.trust._repr_html_()
@@ -191,32 +191,43 @@ def test_trust_is_said_in_words_before_it_is_tabulated() -> None:
     ("numbers", "expected"),
     [
         # Much is explained, and the sign is sure; or, as readings may differ, open.
-        ((0.934, -1234.0, 0.02), "93 %; the response falls by 1200 for each unit of it (98 % sure of the sign)."),
-        ((0.997, 2.0, 0.998), "over 99 %; the response rises by 2 for each unit of it (over 99 % sure of the sign)."),
+        ((0.934, -1234.0, 0.02), "93 %. The response falls by 1200 per unit of the old one (98 % sure of the sign)."),
+        (
+            (0.997, 2.0, 0.998),
+            "over 99 %. The response rises by 2 per unit of the old one (over 99 % sure of the sign).",
+        ),
         (
             (0.6, 0.1, 0.55),
-            "60 %, but in ways that contradict each other: it is open whether the response rises or falls with it.",
+            "60 %. The sign of the relation is open: hypotheses of either sign fit.",
         ),
         # Some is.
         (
             (0.45, 2.0, 0.9),
-            "45 %. As far as the response goes with it, it rises by 2 for each unit of it (90 % sure of the sign).",
+            "45 %. As far as they are related, the response rises by 2 per unit of the old one (90 % sure of the "
+            "sign).",
         ),
-        ((0.45, 2.0, 0.6), "45 %. As far as the response goes with it, it is open which way."),
+        ((0.45, 2.0, 0.6), "45 %. The sign of the relation is open."),
         # Little is: then the sign is that of a relation that may not be there.
-        ((0.03, 2.0, 0.89), "only 3 %. If the response goes with it at all, it most likely rises with it (89 %)."),
+        (
+            (0.03, 2.0, 0.89),
+            "only 3 %. If the two are related at all, the response most likely rises with the old one (89 %).",
+        ),
         (
             (0.03, -2.0, 0.004),
-            "only 3 %. If the response goes with it at all, it most likely falls with it (over 99 %).",
+            "only 3 %. If the two are related at all, the response most likely falls with the old one (over 99 %).",
         ),
-        ((0.04, 2.0, 0.7), "only 4 %. If the response goes with it at all, it is open which way."),
-        ((0.001, 2.0, 0.9), "0 %. If the response goes with it at all, it most likely rises with it (90 %)."),
-        ((0.0, math.nan, math.nan), "0 %; no relation between the two is seen."),
+        ((0.04, 2.0, 0.7), "only 4 %. If the two are related at all, the sign of the relation is open."),
+        (
+            (0.001, 2.0, 0.9),
+            "0 %. If the two are related at all, the response most likely rises with the old one (90 %).",
+        ),
+        ((0.0, math.nan, math.nan), "0 %. No relation is seen."),
     ],
 )
 def test_a_sentence_is_about_what_is_there(numbers: tuple[float, float, float], expected: str) -> None:
     said = in_words(*numbers)
-    assert said.replace(" of the response's variance after 6 results", "") == f"Old data 'waste' explains {expected}"
+    short = re.sub(r" of the response's variance (\(posterior mean\) )?after 6 results", "", said)
+    assert short == f"Old data 'waste' explains {expected}"
 
 
 def in_words(trust: float, slope: float, positive: float, expected: int = 0, count: int = 6) -> str:
@@ -235,15 +246,15 @@ def test_what_is_said_of_the_sign_fits_to_what_is_explained(trust: float, positi
     assert len(re.findall(r"\.(?: |$)", said)) <= 2
     assert len(said) < 200
     assert ("only" in said) == (0 < trust < 0.1)
-    assert ("if the response goes with it at all" in said.lower()) == (trust < 0.1)
-    assert ("As far as the response goes with it" in said) == (0.1 <= trust < 0.5)
+    assert ("If the two are related at all" in said) == (trust < 0.1)
+    assert ("As far as they are related" in said) == (0.1 <= trust < 0.5 and not 0.2 < positive < 0.8)
     assert ("open" in said) == (0.2 < positive < 0.8)
-    assert ("for each unit of it" in said) == (trust >= 0.1 and not 0.2 < positive < 0.8)
+    assert ("per unit of the old one" in said) == (trust >= 0.1 and not 0.2 < positive < 0.8)
 
 
 def test_no_results_yet_and_all_alike() -> None:
     said = in_words(0.0, math.nan, math.nan, count=0)
-    assert said == "Old data 'waste': nothing was told yet, so nothing is known of what it explains."
+    assert said == "Old data 'waste': there is no result yet, so nothing is known of what it explains."
     assert in_words(0.0, 0.0, 0.5, count=1) == "Old data 'waste': nothing is known of what it explains after 1 result."
 
 
@@ -266,7 +277,7 @@ def test_a_probable_relation_that_explains_little_is_told_apart_from_what_it_exp
     assert probability > trust.relations["trust"].item() + 0.5
     (said,) = trust.sentences
     assert f"The belief 'aligned' has a probability of {100 * probability:.0f} %" in said
-    assert re.search(r"It is no share of what is explained: \d+ % of the variance is noise\.$", said)
+    assert re.search(r"That is no share of the variance: \d+ % of it is noise\.$", said)
 
 
 def test_where_belief_and_what_it_explains_agree_nothing_more_is_said() -> None:

@@ -50,13 +50,13 @@ def test_progress_marks_what_was_suggested_own_and_failed() -> None:
     assert "<i>burst</i>" in layer(panel, "failed, or not measured").notes[0]
     lowest = np.minimum.accumulate([told[0].value, told[1].value, told[1].value, told[3].value])
     assert layer(panel, "best so far").y == tuple(lowest)  # less is better
-    assert layer(panel, "under way: expected").x == (5.0,)
+    assert layer(panel, "open: predicted").x == (5.0,)
 
 
 def test_the_shadow_is_what_plain_optimisation_would_have_suggested() -> None:
     opt = CAMPAIGNS["suggested_and_failed"]()
     (panel,) = build_progress_picture(take_snapshot(opt), 2).panels
-    shadow = layer(panel, "shadow: expected of the plain suggestion")
+    shadow = layer(panel, "shadow (without old data): predicted")
     assert shadow.x == (3.0, 4.0)  # the latest two
     plain_ones = [opt.suggester.drop_old_data().suggest(opt.trials.keep_first(count), [], opt.seed) for count in (2, 3)]
     assert shadow.y == pytest.approx(opt.predict(plain_ones)["mean"].tolist())
@@ -185,7 +185,7 @@ def test_the_front_is_that_of_the_optimiser() -> None:
     opt = CAMPAIGNS["several_objectives"]()
     picture = build_front_picture(take_snapshot(opt))
     assert len(picture.panels) == 3
-    best = layer(picture.panels[0], "best trade-offs")
+    best = layer(picture.panels[0], "Pareto front")
     assert sorted(best.x) == sorted(opt.front["more"])
     hollow = layer(picture.panels[0], "not as required")
     assert hollow.hollow
@@ -198,7 +198,7 @@ def test_plain_suggestions_are_worked_out_once(monkeypatch: pytest.MonkeyPatch) 
     opt.tell({"a": 0.5, "b": 0.5}, 1.0)  # one's own, so that there is no more to work out
     monkeypatch.setattr("tunedprior.suggestion.suggester.Suggester.suggest", None)
     second = build_progress_picture(take_snapshot(opt), 9)
-    name = "shadow: expected of the plain suggestion"
+    name = "shadow (without old data): predicted"
     assert layer(second.panels[0], name).notes == layer(first.panels[0], name).notes
     opt.amend(2, 1.3)  # what came after it would have been another suggestion
     with pytest.raises(TypeError):

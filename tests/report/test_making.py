@@ -20,11 +20,11 @@ pytestmark = pytest.mark.usefixtures("short_search", "coarse_pictures")
 TITLES = [
     "Where it stands",
     "What to run next, and why",
-    "What the model expects along each input",
-    "The strongest interactions",
+    "Predicted response along each input",
+    "Strongest interactions",
     "Trust in old data",
-    "What the old data taught",
-    "The data",
+    "What was learnt from old data",
+    "All trials",
 ]
 
 
@@ -68,8 +68,8 @@ def test_every_campaign_has_a_page_that_needs_nothing_else(name: str) -> None:
     before = opt.trials
     page = Page(report_html(opt, shadow=False))
     assert opt.trials is before
-    assert [title for title in page.of("h2") if title != "The front of trade-offs"] == TITLES
-    assert ("The front of trade-offs" in page.of("h2")) == (name == "several_objectives")
+    assert [title for title in page.of("h2") if title != "Pareto front (best trade-offs)"] == TITLES
+    assert ("Pareto front (best trade-offs)" in page.of("h2")) == (name == "several_objectives")
     places = [attributes for tag, attributes in page.tags if attributes.get("class") == "plot"]
     assert len(places) == len(page.drawn)
     links = [value for _, attributes in page.tags for key, value in attributes.items() if key in ("src", "href")]
@@ -88,10 +88,16 @@ def test_what_is_known_is_on_the_page() -> None:
     assert said["Wanted"] == "minimize y"
     assert said["Results"] == "4, 1 of them failed runs"
     lead, others = " ".join(page.of("p")[2:5]), [*page.of("p")[5:], *said, *said.values()]
-    for once in ("Best so far", "y 0.7 (trial ", ", at a=", "Recommended: a=", "Left to gain"):
+    for once in (
+        "Best result",
+        "y = 0.7 (trial ",
+        ", at a=",
+        "Recommended setting (by the model): a=",
+        "Possible improvement",
+    ):
         assert once in lead
         assert not [text for text in others if once in text]
-    assert f"y {opt.recommend().mean:.4g} expected, 95 % interval" in lead
+    assert f"predicted y = {opt.recommend().mean:.4g}, 95 % interval" in lead
     assert "A run there works" in said
     cells = page.of("td")
     assert "<i>burst</i>" in cells
@@ -165,7 +171,7 @@ def test_the_first_screen_is_three_sentences_and_the_picture_of_progress() -> No
     classes = [attributes.get("class", "") for _, attributes in first.tags]
     assert classes.index("plot") < [tag for tag, _ in first.tags].index("dl")  # facts come after it
     assert "li" not in [tag for tag, _ in first.tags][: classes.index("plot")]
-    assert first.of("p")[0].startswith("Best so far: y 0.7 (trial ")
+    assert first.of("p")[0].startswith("Best result: y = 0.7 (trial ")
     assert "minimize" in next(one["layout"]["title"]["text"] for one in Page(text).drawn)
 
 
@@ -180,7 +186,7 @@ def test_long_names_are_short_in_pictures_and_whole_in_a_table() -> None:
     assert not {*SMILES[:2]} & set(ticks)
     titles = [one["layout"]["yaxis"]["title"]["text"] for one in page.drawn]
     assert max(map(len, titles)) <= LONGEST_TITLE
-    assert "What numbers in the pictures stand for" in page.of("h2")
+    assert "Names behind the numbers in pictures" in page.of("h2")
     cells = page.of("td")
     for number, name in enumerate(SMILES[:2], start=1):
         assert ["ligand", str(number), name] in [cells[k - 2 : k + 1] for k in range(2, len(cells))]
@@ -190,7 +196,7 @@ def test_long_names_are_short_in_pictures_and_whole_in_a_table() -> None:
 
 
 def test_a_page_has_no_part_for_names_that_all_have_room() -> None:
-    assert "What numbers in the pictures stand for" not in Page(report_html(CAMPAIGNS["one_input"]())).of("h2")
+    assert "Names behind the numbers in pictures" not in Page(report_html(CAMPAIGNS["one_input"]())).of("h2")
 
 
 def test_a_page_of_many_results_has_an_end_and_says_what_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -411,10 +411,10 @@ def test_an_optimiser_in_a_few_lines() -> None:
     text = repr(campaign())
     assert text.splitlines()[0] == "<Optimizer"
     assert "goal: minimize loss" in text
-    assert "told: 2 results, 1 of them failed runs" in text
+    assert "results: 2, 1 of them failed" in text
     assert "best: 0.3 at x=0.123," in text
-    assert "pending: 1 (trial 5)" in text
-    assert "set aside: 2 (trials 1, 4)" in text
+    assert "open: 1 (trial 5)" in text
+    assert "cancelled or withdrawn: 2 (trials 1, 4)" in text
     assert "prior: average, without old data" in text
     assert "best: none yet" in repr(Optimizer(SPACE, direction="maximize", seed=0))
     assert "6 settings" in repr(

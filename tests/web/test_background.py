@@ -31,9 +31,9 @@ def test_what_is_expected_is_worked_out_aside_and_compared(lab) -> None:
             break
         time.sleep(0.02)
     assert re.search(r"Expected: [\d.-]+ \([\d.-]+ to [\d.-]+\)", ada.page.words)
-    assert "To use, by all results together" in ada.page.words
+    assert "Recommended setting (by the model)" in ada.page.words
     ada.send(f"/trials/{number}/result", r0="999")
-    assert "was expected, and it lies above that" in ada.page.words
+    assert "and it lies above that: a surprise" in ada.page.words
 
 
 def test_pages_are_read_while_it_thinks_and_the_form_counts_once(lab, monkeypatch: pytest.MonkeyPatch) -> None:

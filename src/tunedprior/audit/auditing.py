@@ -60,7 +60,7 @@ def describe_reading(origin: str, rows: int, used: int, target: str, found: Insp
 
 def describe_coverage(coverage: Coverage) -> tuple[str, ...]:
     """Describe how much of the search space old data covers."""
-    head = f"{_format_percent(coverage.share)} of the new space has an old row nearby"
+    head = f"{_format_percent(coverage.share)} of the search space has an old row nearby"
     outside = (
         "" if coverage.inside > 0.995 else f"; {_format_percent(1 - coverage.inside)} of the old rows lie outside of it"
     )
@@ -73,7 +73,7 @@ def describe_prediction(found: SelfPrediction, target: str) -> tuple[str, ...]:
     if found.correct is not None:
         right, usual = found.correct
         said = (
-            f"Rows that were set aside are predicted right in {_format_percent(right)} of the cases, where the "
+            f"Held-out rows are predicted right in {_format_percent(right)} of the cases, where the "
             "more frequent "
             f"answer alone would be in {_format_percent(usual)} ({found.rows} rows, cross-validated)."
         )
@@ -83,7 +83,7 @@ def describe_prediction(found: SelfPrediction, target: str) -> tuple[str, ...]:
     error = f"by a factor of {found.error:.3g}" if found.logarithm else f"by {found.error:.3g}"
     scale = " (its logarithm is predicted, as that works better)" if found.logarithm else ""
     said = (
-        f"Rows that were set aside are predicted {word}: the others explain "
+        f"Held-out rows are predicted {word}: the others explain "
         f"{_format_percent(max(0.0, found.explained))} of "
         f"the variance of {target!r}{scale}, and are off {error} ({found.rows} rows, cross-validated)."
     )
@@ -98,9 +98,7 @@ def describe_influences(found: Influences, prediction: SelfPrediction) -> tuple[
         return ()
     inputs = [f"{name} {_format_percent(share)}" for name, share in found.inputs.items() if share >= _LEAST_SHARE]
     rest = [name for name, share in found.inputs.items() if share < _LEAST_SHARE]
-    said = [
-        f"Of what can be predicted, this depends on: {', '.join(inputs[:_SHOWN_INPUTS]) or 'nothing in particular'}."
-    ]
+    said = [f"Shares of the predictable variance: {', '.join(inputs[:_SHOWN_INPUTS]) or 'nothing in particular'}."]
     if rest:
         said.append(f"Next to nothing depends on {format_list(rest)}.")
     pairs = [
@@ -109,7 +107,7 @@ def describe_influences(found: Influences, prediction: SelfPrediction) -> tuple[
         if share >= _LEAST_SHARE
     ]
     if pairs:
-        said.append(f"Together, and not each for itself, act {', '.join(pairs[:_SHOWN_PAIRS])}.")
+        said.append(f"Interactions: {', '.join(pairs[:_SHOWN_PAIRS])}.")
     return tuple(said)
 
 
@@ -125,12 +123,12 @@ def describe_rehearsal(found: Rehearsal) -> tuple[str, ...]:
     with_old, without, at_random = (_format_fine_percent(float(np.mean(one))) for one in curves)
     ends = format_list(_format_fine_percent(one[-1]) for one in curves)  # in the same order
     said = (
-        "On the old data itself, with one half to learn from and the other to search, the best result so far fell "
-        f"short of the best there is by {with_old} of the range with old data, {without} without, and {at_random} at "
-        f"random: the mean over {found.trials} trials ({found.repeats} campaigns each, {found.better} of them better "
-        f"with old data). After the last trial it was {ends}.{how}"
+        "In campaigns on the old data itself (one half to learn from, the other to search), simple regret, how far the "
+        f"best result so far is from the best possible, was {with_old} of the range with old data, {without} without, "
+        f"and {at_random} at random: the mean over {found.trials} trials ({found.repeats} campaigns each, "
+        f"{found.better} of them better with old data). After the last trial it was {ends}.{how}"
     )
-    bound = "That is the most it can do: the new response may differ from the old one."
+    bound = "Expect no more than that: the new response may differ from the old one."
     return (said, bound)
 
 
@@ -184,8 +182,8 @@ def _describe_head_start(found: Rehearsal) -> str:
     """What speaks for it, in the figures that the section on the campaigns begins with."""
     with_old, without = (_format_fine_percent(float(np.mean(one))) for one in (found.with_old, found.without))
     said = (
-        f"on the old data itself, the best result so far fell short by {with_old} of the range with it and {without} "
-        f"without, the mean over {found.trials} trials."
+        f"in campaigns on the old data itself, mean simple regret over {found.trials} trials was {with_old} of the "
+        f"range with it and {without} without."
     )
     is_behind = found.with_old[-1] > found.without[-1]
     return f"{said} The gain is in the first trials, not in the last." if is_behind else said
@@ -298,10 +296,10 @@ class Audit:
             "What was read": describe_reading(self.origin, self.rows, self.used, self.target, self.found),
             "Faults": tuple(f"{one.text} {one.remedy}" for one in self.faults),
             "Worth knowing": self.notes,
-            "What it knows of the new space": describe_coverage(coverage) if coverage else (),
-            "How well it predicts itself": describe_prediction(prediction, self.target) if prediction else (),
-            "What matters in it": describe_influences(influences, prediction) if influences and prediction else (),
-            "Whether it can help": describe_rehearsal(rehearsal) if rehearsal else (),
+            "Coverage of the search space": describe_coverage(coverage) if coverage else (),
+            "How predictable it is": describe_prediction(prediction, self.target) if prediction else (),
+            "Which inputs matter": describe_influences(influences, prediction) if influences and prediction else (),
+            "Whether transfer can help": describe_rehearsal(rehearsal) if rehearsal else (),
             "Verdict": (self.verdict,),
             "Next": (self.next_step,),
         }

@@ -25,11 +25,11 @@ def summarise_campaign(
         "space": format_list(each, _MOST_NAMED) + count,
         "constraints": "; ".join(map(str, space.constraints)),
         "goal": goals.describe(),
-        "told": f"{len(history)} results" + (f", {failed} of them failed runs" if failed else ""),
+        "results": f"{len(history)}" + (f", {failed} of them failed" if failed else ""),
         "best": _describe_best(goals, history),
         "far worse": _describe_far_worse(suggester, history),
-        "pending": _format_trials(history.pending),
-        "set aside": _format_trials(history.set_aside),
+        "open": _format_trials(history.pending),
+        "cancelled or withdrawn": _format_trials(history.set_aside),
         "prior": _describe_prior(suggester, transfer, has_own_model),
     }
     return {about: said for about, said in lines.items() if said}
@@ -38,10 +38,10 @@ def summarise_campaign(
 def _describe_best(goals: Goals, history: History) -> str:
     if goals.has_front:
         front = goals.find_front(history.told)
-        return f"{_format_trials(tuple(front))} with the best trade-offs" if front else "none yet"
+        return f"{_format_trials(tuple(front))} on the Pareto front" if front else "none yet"
     best = goals.find_best(history.told)
     if best is None:
-        return "none yet" + (" that meets what is required" if goals.requirements and len(history) else "")
+        return "none yet" + (" that meets the requirements" if goals.requirements and len(history) else "")
     told = ", ".join(f"{name} {value:.6g}" for name, value in best.more.items())
     return f"{best.value:.6g}{f' ({told})' if told else ''} at {format_setting(best.setting)} (trial {best.id})"
 
@@ -79,4 +79,4 @@ def _describe_prior(suggester: Suggester, transfer: TransferConfig, has_own_mode
     names = format_list(one.name for one in transfer.sources)
     surrogate = suggester.surrogate
     unused = ", which is not used" if isinstance(surrogate, SourceSurrogate) and not surrogate.sources else ""
-    return f"{transfer.prior}, with {names}{unused}"
+    return f"{transfer.prior}, with old data: {names}{unused}"

@@ -36,7 +36,7 @@ def _set_json_output(value: bool) -> bool:
 #: The option `--json`, which every command has; `say` and `complain` know of it.
 AsJson = Annotated[
     bool,
-    typer.Option("--json", callback=_set_json_output, is_eager=True, help="Print the result as JSON, for programs."),
+    typer.Option("--json", callback=_set_json_output, is_eager=True, help="Print JSON, for scripts."),
 ]
 
 
@@ -265,19 +265,19 @@ Campaign = Annotated[
     str,
     typer.Argument(
         envvar="TUNEDPRIOR_CAMPAIGN",
-        help="The campaign's file, such as campaign.db, or the URL of its database.",
+        help="The campaign: a file such as campaign.db, or the URL of a database.",
         show_default=False,
     ),
 ]
 #: A campaign's name.
 Name = Annotated[
     str | None,
-    typer.Option("--name", envvar="TUNEDPRIOR_NAME", help="Which campaign, if the database holds several."),
+    typer.Option("--name", envvar="TUNEDPRIOR_NAME", help="The campaign's name, if the database holds several."),
 ]
 #: Whether to replace a file.
-Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 #: A note.
-Note = Annotated[str, typer.Option("--note", help="Whatever is to be kept with it.")]
+Note = Annotated[str, typer.Option("--note", help="A note to keep with the result.")]
 #: Who says so.
 Who = Annotated[
     str,
@@ -285,6 +285,6 @@ Who = Annotated[
         "--who",
         envvar="TUNEDPRIOR_WHO",
         callback=_fill_login_name,
-        help="Who says so, for the journal; your name on this computer, when left out.",
+        help="Your name, for the journal. Default: your name on this computer.",
     ),
 ]

@@ -457,22 +457,22 @@ _HIGHEST, _LOWEST = 0.95, 0.05
 _LEAST_NAMED = 0.05
 # What beliefs say, for those who have not read of them.
 _MEANINGS = {
-    "aligned": "the response is some multiple of the old one, large or small, and a remainder",
-    "shape": "it changes as fast along each input as the old one, and no more",
-    "uninformed": "old data says nothing of it",
+    "aligned": "the response is a multiple of the old one, large or small, plus a remainder",
+    "shape": "it varies along each input as fast as the old one, with no other relation",
+    "uninformed": "old data is irrelevant",
 }
 # What chose settings of results, and whose the best is.
 _CHOSE = {
-    OLD_DATA: "Old data alone, before there was a model, chose",
-    DESIGN: "the design, which ignores old data, chose",
-    MODEL: "the model, which weighs old data and results, chose",
-    NOBODY: "people chose",
+    OLD_DATA: "old data alone",
+    DESIGN: "the space-filling design, which ignores old data",
+    MODEL: "the model",
+    NOBODY: "people",
 }
 _OWNERS = {
-    OLD_DATA: "one that old data chose alone: that it helped there does not show in what it explains",
-    DESIGN: "one of the design",
-    MODEL: "one of the model",
-    NOBODY: "one that people chose",
+    OLD_DATA: "old data alone (warm start): a gain that does not show in the share that it explains",
+    DESIGN: "the space-filling design",
+    MODEL: "the model",
+    NOBODY: "people",
 }
 _CRITERIA = {"ei": "expected improvement", "ucb": "upper confidence bound"}
 
@@ -493,30 +493,30 @@ def _describe_origin(explainer: SettingExplainer) -> list[str]:
         said += f", of which came {', '.join(results)}," if results else ", which failed,"
     if explainer.origin == OLD_DATA:
         return [
-            f"{said} is one of the first settings: where old data expects the best, if the response runs the same way."
+            f"{said} is part of the warm start: where old data expects the best, if the response runs the same way."
         ]
     if explainer.origin == DESIGN and has_old_data(explainer.suggester):
         return [
-            f"{said} is one of a design that ignores old data: it is spread over the space, so that old data which "
-            "misleads is found out."
+            f"{said} is one of the early space-filling settings, which ignore old data, to detect negative transfer "
+            "(old data that misleads)."
         ]
     if explainer.origin == DESIGN:
-        return [f"{said} is one of a design that is spread over the space, before the model decides alone."]
+        return [f"{said} is one of the space-filling initial design, before the model decides alone."]
     if explainer.origin == MODEL:
         criterion = explainer.suggester.search.acquisition
         name = _CRITERIA.get(criterion, criterion) if isinstance(criterion, str) else get_acquisition_name(criterion)
-        return [f"{said} was chosen by the model: of all settings it promised most when it was asked for ({name})."]
+        return [f"{said} was chosen by the model: the acquisition function ({name}) was highest there."]
     return [f"{said} was not suggested."]
 
 
 def _describe_expectation(explainer: SettingExplainer, expected: pd.DataFrame) -> list[str]:
     if not len(expected):
         if not len(explainer.history):
-            return ["Nothing was told yet, so there is no model of the new response to expect anything by."]
-        return ["No response was measured yet, so nothing can be expected of it."]
+            return ["There is no result yet, so there is no prediction of the new response."]
+        return ["No response was measured yet, so there is no prediction."]
     return [
-        f"Expected is {row['response']} = {format_value(row['mean'])} (95 % between {format_value(row['low'])} and "
-        f"{format_value(row['high'])}; a measurement between {format_value(row['measured_low'])} and "
+        f"Predicted: {row['response']} = {format_value(row['mean'])} (95 % interval {format_value(row['low'])} to "
+        f"{format_value(row['high'])}; of a measurement {format_value(row['measured_low'])} to "
         f"{format_value(row['measured_high'])})."
         for row in expected.to_dict("records")
     ]
@@ -526,13 +526,12 @@ def _describe_gain(explainer: SettingExplainer) -> list[str]:
     improvement, goals = explainer.improvement, explainer.suggester.goals
     if not isnan(improvement.probability_better) and improvement.best is None:
         return [
-            f"With probability {format_percent(improvement.probability_better)} it is a new trade-off: no result so "
-            "far is at least as good "
-            "in every objective."
+            f"It joins the Pareto front with probability {format_percent(improvement.probability_better)}: no result "
+            "so far is at least as good in every objective then."
         ]
     if improvement.best is None:
         waiting = goals.requirements and any(not one.failed for one in explainer.history.told)
-        return ["Nothing so far meets what is required, so whatever does is a gain."] if waiting else []
+        return ["No result meets the requirements yet, so any that does is an improvement."] if waiting else []
     if explainer.trial is not None and explainer.trial.id == improvement.best.id:
         return ["It is the best so far."]
     best = f"trial {improvement.best.id}"
@@ -540,7 +539,7 @@ def _describe_gain(explainer: SettingExplainer) -> list[str]:
         return [
             f"By the preference it is better than the best so far ({best}) with probability "
             f"{format_percent(improvement.probability_better)}; "
-            f"the expected gain is {format_value(improvement.gain)}."
+            f"the expected improvement is {format_value(improvement.gain)}."
         ]
     value, wanted = goals.main.get_value(improvement.best), goals.main.direction
     if isinstance(wanted, Target):
@@ -551,8 +550,9 @@ def _describe_gain(explainer: SettingExplainer) -> list[str]:
             f"is {format_value(improvement.gain)} closer."
         ]
     return [
-        f"The best so far is {format_value(value)} ({best}). It is better than that with probability "
-        f"{format_percent(improvement.probability_better)}; the expected gain is {format_value(improvement.gain)}."
+        f"It beats the best so far, {format_value(value)} ({best}), with probability "
+        f"{format_percent(improvement.probability_better)}; the expected improvement is "
+        f"{format_value(improvement.gain)}."
     ]
 
 
@@ -562,7 +562,7 @@ def _describe_rank(explainer: SettingExplainer) -> list[str]:
     hope, doubt = explainer.ranks
     promising = _format_rank(hope, "among the most promising", "among the least promising", "promising")
     certain = _format_rank(1 - doubt, "among the most certain", "among the least certain", "certain")
-    return [f"Of all settings it is {promising}, and its outcome is {certain}."]
+    return [f"Of all settings it is {promising}, and its prediction is {certain}."]
 
 
 def _format_rank(share: float, most: str, least: str, kind: str) -> str:
@@ -577,7 +577,7 @@ def _describe_requirements(explainer: SettingExplainer) -> list[str]:
     if explainer.fitted is None or not (required or explainer.fitted.success_model is not None):
         return []
     works = "works" if explainer.fitted.success_model is not None else ""
-    meets = f"meets what is required ({required})" if required else ""
+    meets = f"meets the requirements ({required})" if required else ""
     succeeds = " and ".join(filter(None, (works, meets)))
     return [f"A run there {succeeds} with probability {format_percent(explainer.probability)}."]
 
@@ -589,9 +589,9 @@ def _describe_beliefs(explainer: SettingExplainer, beliefs: pd.DataFrame) -> lis
         rows = beliefs[beliefs["response"] == response].sort_values("probability", ascending=False, kind="stable")
         named = [_format_belief(row) for row in rows.to_dict("records") if row["probability"] >= _LEAST_NAMED]
         of = f" of {response}" if several else ""
-        told = "rests on" if len(explainer.history) else "will begin with"
+        told, kind = ("averages", "posterior") if len(explainer.history) else ("will begin with", "prior")
         said.append(
-            f"The prediction{of} {told} these beliefs about the form of the relation to old data, each with its "
+            f"The prediction{of} {told} these beliefs about the relation to old data, each with its {kind} "
             f"probability: {'; '.join(named)}."
         )
         said += trust.sentences if not several else [f"{response}: {sentence}" for sentence in trust.sentences]
@@ -614,20 +614,19 @@ def describe_origins(results: Mapping[str, Sequence[Trial]], goals: Goals) -> st
     if not results.get(OLD_DATA):
         return ""
     every = [trial for trials in results.values() for trial in trials]
-    counts = {name: f"{len(trials)}" for name, trials in results.items()}
-    counts[OLD_DATA] += f" of {len(every)}"
-    if goals.has_front:
-        said = "; ".join(f"{chose} {counts[name]}" for name, chose in _CHOSE.items() if name in results)
-        front = {one.id for one in goals.find_front(every)}
-        own = sum(one.id in front for one in results[OLD_DATA])
-        return f"{said}. Old data alone chose {own} of the {len(front)} best trade-offs."
-    best = {name: goals.find_best(trials) for name, trials in results.items()}
+    best = {} if goals.has_front else {name: goals.find_best(trials) for name, trials in results.items()}
     each = [
-        f"{chose} {counts[name]} ({_format_best(best[name], goals)})"
+        f"{chose} ({len(results[name])}{f'; {_format_best(best[name], goals)}' if name in best else ''})"
         for name, chose in _CHOSE.items()
         if name in results
     ]
-    return f"{'; '.join(each)}. {_compare_origins(best, goals)}".strip()
+    listed = " and ".join(filter(None, (", ".join(each[:-1]), each[-1])))
+    said = f"Of {len(every)} result{'s' if len(every) > 1 else ''}, settings were chosen by {listed}."
+    if not goals.has_front:
+        return f"{said} {_compare_origins(best, goals)}".strip()
+    front = {one.id for one in goals.find_front(every)}
+    own = sum(one.id in front for one in results[OLD_DATA])
+    return f"{said} Old data alone chose {own} of {len(front)} on the Pareto front."
 
 
 def _format_best(best: Trial | None, goals: Goals) -> str:
@@ -640,11 +639,11 @@ def _compare_origins(best: Mapping[str, Trial | None], goals: Goals) -> str:
     if not found:
         return ""
     first = max(found, key=lambda name: found[name])
-    said = f"The best so far is {_OWNERS[first]}."
+    said = f"The best so far was chosen by {_OWNERS[first]}."
     if OLD_DATA in found and DESIGN in found:
         by = found[OLD_DATA] - found[DESIGN]
         how = "as good as" if by == 0 else f"{format_value(abs(by))} {'better' if by > 0 else 'worse'} than"
-        said += f" What old data chose alone is {how} the best of the design."
+        said += f" The best that old data chose alone is {how} the best of the space-filling design."
     return said
 
 

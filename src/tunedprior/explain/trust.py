@@ -101,37 +101,33 @@ def _describe_trust(name: str, trust: float, slope: float, positive: float, coun
     """
     about = format_source_name(name)
     if count == 0:
-        return f"{about}: nothing was told yet, so nothing is known of what it explains."
+        return f"{about}: there is no result yet, so nothing is known of what it explains."
     after = f"after {count} result{'s' if count != 1 else ''}"
     if slope == 0:
         return f"{about}: nothing is known of what it explains {after}{' that are all equal' if count > 1 else ''}."
     if isnan(slope):
-        none = "no relation between the two is seen"
-        return f"{about} explains {_format_percent(trust)} of the response's variance {after}; {none}."
+        return f"{about} explains {_format_percent(trust)} of the response's variance {after}. No relation is seen."
     way, sure = ("rises", positive) if positive >= 0.5 else ("falls", 1 - positive)
     by = float(f"{abs(slope):.2g}")  # 1200 and not 1.2e+03
+    moves = f"the response {way} by {by:g} per unit of the old one"
     against = ", against the relation that was given" if sure > _SURE and expected * (positive - 0.5) < 0 else ""
     only = "only " if _SHOWN < trust < _LITTLE else ""
-    explains = f"{about} explains {only}{_format_percent(trust)} of the response's variance {after}"
+    explains = f"{about} explains {only}{_format_percent(trust)} of the response's variance (posterior mean) {after}."
     if trust < _LITTLE:
         if sure < LIKELY:
-            return f"{explains}. If the response goes with it at all, it is open which way."
+            return f"{explains} If the two are related at all, the sign of the relation is open."
         # The sign is that of a relation that need not be there, which is what makes both numbers true at once.
         return (
-            f"{explains}. If the response goes with it at all, it most likely {way} with it ({_format_percent(sure)})."
+            f"{explains} If the two are related at all, the response most likely {way} with the old one "
+            f"({_format_percent(sure)})."
         )
     if trust < _HALF:
         if sure < LIKELY:
-            return f"{explains}. As far as the response goes with it, it is open which way."
-        moves = f"it {way} by {by:g} for each unit of it ({_format_percent(sure)} sure of the sign)"
-        return f"{explains}. As far as the response goes with it, {moves}{against}."
+            return f"{explains} The sign of the relation is open."
+        return f"{explains} As far as they are related, {moves} ({_format_percent(sure)} sure of the sign){against}."
     if sure < LIKELY:
-        open_ = "it is open whether the response rises or falls with it"
-        return f"{explains}, but in ways that contradict each other: {open_}."
-    return (
-        f"{explains}; the response {way} by {by:g} for each unit of it ({_format_percent(sure)} sure of the "
-        f"sign){against}."
-    )
+        return f"{explains} The sign of the relation is open: hypotheses of either sign fit."
+    return f"{explains} {moves.capitalize()} ({_format_percent(sure)} sure of the sign){against}."
 
 
 def _format_percent(share: float) -> str:
@@ -206,10 +202,9 @@ def _describe_gap(relation: Relation, probability: float) -> str:
     names = " or ".join(repr(belief) for belief in relation.explained)
     largest = max(relation.rest, key=lambda kind: relation.rest[kind])
     return (
-        f"The belief {names} has a probability of {_format_percent(probability)}: that the response is some "
-        "multiple of the "
-        "old one, large or small, and a remainder. It is no share of what is explained: "
-        f"{_format_percent(relation.rest[largest])} of the variance {_REST[largest]}."
+        f"The belief {names} (the response is a multiple of the old one, large or small, plus a remainder) has a "
+        f"posterior probability of {_format_percent(probability)}. That is no share of the variance: "
+        f"{_format_percent(relation.rest[largest])} of it {_REST[largest]}."
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tunedprior.checks import check_positive, format_list, format_value
+from tunedprior.checks import check_positive, format_list, format_value, suggest_name
 from tunedprior.errors import InputError
 from tunedprior.goals.goal import NO_LIMITS, Goal, Requirement, Target, check_goal, format_goal, parse_limits
 from tunedprior.goals.objective import Objective
@@ -273,6 +273,7 @@ def _apply_preference(goals: Goals, preference: Any) -> Goals:
     if unknown:
         raise InputError(
             f"preference names {format_list(map(format_value, unknown))}, and the objectives are {format_list(names)}."
+            f"{suggest_name(unknown, names)}"
         )
     texts = {name: one for name, one in preference.items() if isinstance(one, str)}
     if texts and len(texts) < len(preference):
@@ -309,6 +310,7 @@ def _broadcast_to_objectives(given: Any, names: Sequence[str], what: str) -> dic
     if unknown:
         raise InputError(
             f"{what} names {format_list(map(format_value, unknown))}, and the objectives are {format_list(names)}."
+            f"{suggest_name(unknown, names)}"
         )
     return dict(given)
 

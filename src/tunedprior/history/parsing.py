@@ -14,7 +14,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from tunedprior.checks import Numbers, format_list, format_value, refuse_other_types, warn
+from tunedprior.checks import Numbers, format_list, format_value, refuse_other_types, suggest_name, warn
 from tunedprior.errors import InputError, OddResultWarning
 from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import MEANT, Objective, encode_run_settings
@@ -253,7 +253,7 @@ def _parse_row(row: Mapping[Any, Any], failed: bool, goals: Goals) -> Measuremen
         raise InputError(
             f"The responses are {format_list(names)}; got {format_list(map(format_value, unknown))}. Name it in "
             "objectives or "
-            "requirements, or leave it out."
+            f"requirements, or leave it out.{suggest_name(unknown, names)}"
         )
     found = {one.name: _parse_cell(row[one.name], one) for one in goals.responses if one.name in row}
     found = {name: value for name, value in found.items() if not isnan(value)}

@@ -95,9 +95,8 @@ def build_progress_picture(snapshot: Snapshot, baseline_count: int, progress: bo
     panels = [_build_response_panel(snapshot, one, instead) for one in snapshot.goals.responses]
     if instead:
         said.append(
-            "The shadow: what plain optimisation, with the same results before it but without old data, would have "
-            "suggested instead. It was never run: shown is what the present model expects there, with its 95 % "
-            "interval."
+            "The shadow: what would have been suggested from the same results without old data. It was never run: "
+            "shown is the present model's prediction, with its 95 % interval."
         )
         left = sum(trial.is_suggestion for trial in snapshot.history.told) - len(instead)
         if left > 0:
@@ -116,12 +115,12 @@ def _build_response_panel(snapshot: Snapshot, response: Objective, instead: Mapp
         expected = snapshot.predict_interval(response, list(instead.values()))
         notes = tuple(format_rounded_setting(one, snapshot.space) for one in instead.values())
         numbers = [position + 1 for position in instead]
-        layers.append(_make_prediction_dots("shadow: expected of the plain suggestion", numbers, expected, notes, GREY))
+        layers.append(_make_prediction_dots("shadow (without old data): predicted", numbers, expected, notes, GREY))
     if pending and response in snapshot.modelled:
         expected = snapshot.predict_interval(response, collect_settings(pending))
         notes = list_hover_notes(pending, snapshot.space)
         numbers = [len(told) + number for number in range(1, len(pending) + 1)]
-        layers.append(_make_prediction_dots("under way: expected", numbers, expected, notes, BLUE, SQUARE))
+        layers.append(_make_prediction_dots("open: predicted", numbers, expected, notes, BLUE, SQUARE))
     best = _compute_best_so_far(snapshot, response)
     if not all(map(isnan, best)):
         layers.append(Curve("best so far", tuple(range(1, len(told) + 1)), best, BLACK, stepped=True))
@@ -246,22 +245,22 @@ def build_front_picture(snapshot: Snapshot) -> Picture:
     best = {one.id for one in front}
     rest = [one for one in measured if one.id not in best]
     groups = {
-        "best trade-offs": front,
-        "another is better in all": [one for one in rest if snapshot.goals.is_met(one)],
+        "Pareto front": front,
+        "dominated (another is better in all)": [one for one in rest if snapshot.goals.is_met(one)],
         "not as required": [one for one in rest if not snapshot.goals.is_met(one)],
     }
     panels = tuple(_build_front_panel(snapshot, pair, groups) for pair in combinations(objectives, 2))
-    said = f"{len(front)} of {len(measured)} trials are among the best trade-offs."
+    said = f"{len(front)} of {len(measured)} trials are on the Pareto front."
     if not front:
-        said = "No trial meets what is required yet."
-    return Picture("The front of trade-offs", panels, columns=min(3, len(panels)), sentences=(said,))
+        said = "No trial meets the requirements yet."
+    return Picture("Pareto front", panels, columns=min(3, len(panels)), sentences=(said,))
 
 
 def _build_front_panel(snapshot: Snapshot, pair: tuple[Objective, Objective], groups: dict[str, list[Trial]]) -> Panel:
     layers: list[Layer] = []
-    if len(snapshot.goals.objectives) == 2 and groups["best trade-offs"]:
+    if len(snapshot.goals.objectives) == 2 and groups["Pareto front"]:
         first, second = pair
-        line = sorted((first.get_value(trial), second.get_value(trial)) for trial in groups["best trade-offs"])
+        line = sorted((first.get_value(trial), second.get_value(trial)) for trial in groups["Pareto front"])
         layers.append(Curve("", tuple(x for x, _ in line), tuple(y for _, y in line), GREEN, dashed=True))
     for (name, trials), colour, hollow in zip(
         reversed(groups.items()), (GREY, GREY, GREEN), (True, False, False), strict=True

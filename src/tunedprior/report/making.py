@@ -134,29 +134,25 @@ def describe_status(part: ReportPart, snapshot: Snapshot, draw: Callable[[], Pic
         facts.append(("Constraints", "; ".join(map(str, snapshot.space.constraints))))
     facts.append(("Results", told))
     if history.pending:
-        facts.append(("Under way", f"{len(history.pending)}"))
+        facts.append(("Open suggestions", f"{len(history.pending)}"))
     if goals.has_front:
-        facts.append(
-            ("Best trade-offs", ", ".join(f"trial {one.id}" for one in goals.find_front(history.told)) or "none")
-        )
+        facts.append(("Pareto front", ", ".join(f"trial {one.id}" for one in goals.find_front(history.told)) or "none"))
     lead = [_describe_best(snapshot)] if history.told else []
     sentences = [] if progress.picture is None else list(progress.picture.sentences)
     with suppress(InputError):  # nothing told yet, or a front, of which nothing is recommended
         found = snapshot.recommendation
         if found.probability < 1:
-            works = "Meets what is required" if goals.requirements else "A run there works"
+            works = "Meets the requirements" if goals.requirements else "A run there works"
             facts.append((works, f"with probability {found.probability:.2g}"))
-        expected = f"{found.mean:.4g} expected, 95 % interval {found.low:.4g} to {found.high:.4g}"
-        lead.append(f"Recommended: {abbreviate_setting(found.setting, snapshot.space)} ({goals.main.name} {expected}).")
-        sentences.append(
-            "The recommended setting is the one that all results together speak for, and not the luckiest "
-            "measurement alone."
-        )
+        expected = f"{found.mean:.4g}, 95 % interval {found.low:.4g} to {found.high:.4g}"
+        at = abbreviate_setting(found.setting, snapshot.space)
+        lead.append(f"Recommended setting (by the model): {at} (predicted {goals.main.name} = {expected}).")
+        sentences.append("The recommended setting has the best posterior mean; the best result may have been lucky.")
     with suppress(InputError):
         left = estimate_remaining(snapshot.suggester, snapshot.fitted, snapshot.seed, 0.0)
-        gain = f"{left.expected:.3g} expected, and with 95 % certainty at most {left.bound:.3g}"
+        gain = f"{left.expected:.3g} expected, at most {left.bound:.3g} with 95 % certainty"
         gain += f" ({left.caveat})" if left.caveat else ""
-        lead.append(f"Left to gain: {gain}.")
+        lead.append(f"Possible improvement: {gain}.")
     return replace(
         part,
         lead=tuple(lead),
@@ -173,13 +169,13 @@ def _describe_best(snapshot: Snapshot) -> str:
     of_all = f"of {len(told)} result{'s' if len(told) > 1 else ''}"
     if goals.has_front:
         count = len(goals.find_front(told))
-        return f"Best trade-offs so far: {count or 'none'} {of_all}."
+        return f"Pareto front (best trade-offs): {count or 'none'} {of_all}."
     best = goals.find_best(told)
     if best is None:
-        lacking = "meets what is required" if goals.requirements else "is one that counts"
+        lacking = "meets the requirements" if goals.requirements else "is one that counts"
         return f"None {of_all} {lacking} yet."
-    values = ", ".join(f"{one.name} {_format_value(one, best)}" for one in goals.responses)
-    return f"Best so far: {values} (trial {best.id}, {of_all}), at {abbreviate_setting(best.setting, snapshot.space)}."
+    values = ", ".join(f"{one.name} = {_format_value(one, best)}" for one in goals.responses)
+    return f"Best result: {values} (trial {best.id} {of_all}), at {abbreviate_setting(best.setting, snapshot.space)}."
 
 
 def _format_value(response: Objective, trial: Trial) -> str:
@@ -193,7 +189,7 @@ def describe_pending(part: ReportPart, opt: Optimizer, snapshot: Snapshot) -> Re
     """Add the pending settings, their predictions and the reasons for them to a part."""
     pending = snapshot.history.pending
     if not pending:
-        said = "Nothing is under way. Ask for the next setting with: tunedprior suggest"
+        said = "No suggestion is open. Ask for one with: tunedprior suggest"
         return replace(part, sentences=(said,))
     names, settings = snapshot.space.names, [one.setting for one in pending]
     expected = []
@@ -204,7 +200,7 @@ def describe_pending(part: ReportPart, opt: Optimizer, snapshot: Snapshot) -> Re
         found = snapshot.predict_interval(response, settings)
         ends = zip(found.mean, found.low, found.high, strict=True)
         expected.append([f"{mean:.4g} ({low:.4g} to {high:.4g})" for mean, low, high in ends])
-    columns = ["trial", *names, *(f"{one.name} expected (95 % interval)" for one in modelled)]
+    columns = ["trial", *names, *(f"{one.name} predicted (95 % interval)" for one in modelled)]
     rows = [
         [
             trial.id,
@@ -245,7 +241,7 @@ def tabulate_trials(part: ReportPart, opt: Optimizer) -> ReportPart:
     tidy = [round_near_zeros(trial.setting, opt.space) for trial in opt.trials.trials]
     history[list(opt.space.names)] = pd.DataFrame(tidy, columns=list(opt.space.names), index=history.index)
     if history.empty:
-        return replace(part, why_not="Nothing was told or asked for yet.")
+        return replace(part, why_not="Nothing was suggested or recorded yet.")
     order = ["trial", "state", *(name for name in history.columns if name not in ("trial", "state", "direction"))]
     table = history[[name for name in order if name in history.columns]].astype(object)
     if "trial" in table.columns:
@@ -368,18 +364,18 @@ def _build_parts(opt: Optimizer, baseline_count: int, bar: bool) -> list[ReportP
         ("next", "What to run next, and why", lambda part: describe_pending(part, opt, snapshot)),
         (
             "effects",
-            "What the model expects along each input",
+            "Predicted response along each input",
             lambda part: _add_picture(part, build_effects_picture(snapshot)),
         ),
         (
             "interactions",
-            "The strongest interactions",
+            "Strongest interactions",
             lambda part: _add_picture(part, build_interactions_picture(snapshot)),
         ),
         ("trust", "Trust in old data", lambda part: _add_picture(part, build_trust_picture(opt.trust))),
-        ("learnt", "What the old data taught", lambda part: describe_old_data(part, opt, snapshot)),
-        ("front", "The front of trade-offs", lambda part: _add_picture(part, build_front_picture(snapshot))),
-        ("data", "The data", lambda part: tabulate_trials(part, opt)),
+        ("learnt", "What was learnt from old data", lambda part: describe_old_data(part, opt, snapshot)),
+        ("front", "Pareto front (best trade-offs)", lambda part: _add_picture(part, build_front_picture(snapshot))),
+        ("data", "All trials", lambda part: tabulate_trials(part, opt)),
     ]
     if len(snapshot.goals.objectives) == 1:
         makers = [one for one in makers if one[0] != "front"]
@@ -407,7 +403,7 @@ def _make_names_part(parts: Sequence[ReportPart]) -> list[ReportPart]:
     if not rows:
         return []
     table = make_table(("", "number", "name"), rows)
-    return [ReportPart(NAMES, "What numbers in the pictures stand for", tables=(table,))]
+    return [ReportPart(NAMES, "Names behind the numbers in pictures", tables=(table,))]
 
 
 def _add_picture(part: ReportPart, picture: Picture) -> ReportPart:

@@ -10,7 +10,7 @@ import pandas as pd
 from jaxtyping import Bool, Float64
 from numpy import ndarray
 
-from tunedprior.checks import MOST_CHOICES, MOST_COLUMNS, format_list, format_value
+from tunedprior.checks import MOST_CHOICES, MOST_COLUMNS, format_list, format_value, suggest_name
 from tunedprior.errors import InputError
 from tunedprior.goals.goal import Goal, Target, check_goal
 from tunedprior.history.cells import NOT_PASSED, PASSED
@@ -116,9 +116,10 @@ class OldSettings:
                 if columns
                 else "there are none"
             )
+            meant = suggest_name(missing, (name for name in columns if name not in wanted))
             found = (
                 f"{rows.what} must have columns for the response and for settings; {format_list(missing)} is missing "
-                f"({there}). {_guess_mistake(columns, missing == wanted)}Rename columns, "
+                f"({there}).{meant} {_guess_mistake(columns, missing == wanted)}Rename columns, "
             )
             add = "or add a column with the value the old device had."
             raise InputError(

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tunedprior.checks import MOST_CHOICES, format_list, format_value
+from tunedprior.checks import MOST_CHOICES, format_list, format_value, suggest_name
 from tunedprior.errors import InputError
 from tunedprior.numerics.stationary import Axes
 from tunedprior.space.parameters import Categorical, Numeric, Parameter, find_choice_index
@@ -230,7 +230,11 @@ def to_settings_table(
         )
     missing = [name for name in names if name not in table.columns]
     if missing and len(table):
-        raise InputError(f"Settings must name {format_list(names)}; {format_list(missing)} is missing.")
+        others = [name for name in table.columns if name not in names]
+        meant = suggest_name(others, missing)
+        if meant:
+            meant = f" There is {format_list(map(format_value, others))}.{meant}"
+        raise InputError(f"Settings must name {format_list(names)}; {format_list(missing)} is missing.{meant}")
     return table.reindex(columns=list(names))
 
 

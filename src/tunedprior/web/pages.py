@@ -200,14 +200,14 @@ def describe_change(
 
 def _choose_headline(trial: Trial, before: Sequence[Trial], goals: Goals) -> tuple[str, bool]:
     if trial.failed:
-        return "The run failed. It is learnt that such settings may fail.", False
+        return "The run failed. The model learns that such settings may fail.", False
     missed = [
         str(one) for one in goals.requirements if not one.is_met(goals.get_response(one.response).get_value(trial))
     ]
     if missed:
-        return f"It does not meet what is required: {format_list(missed)}.", False
+        return f"It does not meet the requirements: {format_list(missed)}.", False
     if not goals.select_feasible([trial]):
-        return "Not everything was measured, so it cannot be the best; it is learnt from all the same.", False
+        return "Not everything was measured, so it cannot be the best. The model learns from it all the same.", False
     if goals.has_front:
         return _describe_front_change(trial, before, goals)
     best = goals.find_best(before)
@@ -223,10 +223,10 @@ def _describe_front_change(trial: Trial, before: Sequence[Trial], goals: Goals) 
     was = goals.find_front(before)
     now = goals.find_front([*before, trial])
     if trial not in now:
-        return "It is not among the best trade-offs: another run is at least as good in everything.", False
+        return "It is not on the Pareto front: another run is at least as good in every objective.", False
     gone = [one.id for one in was if one not in now]
     instead = f", in the place of trial {format_list(gone)}" if gone else ""
-    return f"It is one of the best trade-offs{instead}. There are {len(now)} now.", True
+    return f"It is on the Pareto front{instead}, which now has {len(now)} trials.", True
 
 
 def _compare_with_interval(expected: ResponseInterval, value: float) -> str:
@@ -235,7 +235,7 @@ def _compare_with_interval(expected: ResponseInterval, value: float) -> str:
     where = "above" if value > expected.high else "below" if value < expected.low else "within"
     what = f"{_format_rounded(expected.low, expected)} to {_format_rounded(expected.high, expected)}"
     said = "and it lies within" if where == "within" else f"and it lies {where} that: a surprise"
-    return f"Of {expected.response}, {what} was expected, {said}."
+    return f"Predicted for {expected.response} was {what}, {said}."
 
 
 def _format_interval(one: ResponseInterval) -> str:

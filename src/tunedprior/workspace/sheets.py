@@ -4,7 +4,6 @@ import csv
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from tunedprior.campaign.optimizer import Optimizer
-from tunedprior.checks import format_list, import_optional
+from tunedprior.checks import format_list, import_optional, suggest_name
 from tunedprior.errors import InputError
 from tunedprior.history.cells import parse_value
 from tunedprior.history.parsing import Suggestion
@@ -39,9 +38,7 @@ def parse_typed_pairs(pairs: Iterable[str], names: Collection[str]) -> dict[str,
         name = alike[0] if name not in names and len(alike) == 1 else name
         if not equals or name not in names:
             known = ", ".join(names)  # all of them: the one that is meant is among them
-            by_small = {one.casefold(): one for one in names}
-            close = get_close_matches(name.casefold(), by_small, n=1)
-            meant = f" Did you mean {by_small[close[0]]}?" if equals and close else ""
+            meant = suggest_name([name], names) if equals else ""
             raise InputError(f"Values are written as name=value, with the names {known}; got {pair!r}.{meant}")
         if name in found:
             raise InputError(f"{name!r} is there twice. Write it once.")

@@ -12,7 +12,7 @@ import pandas as pd
 from jaxtyping import Float64
 from numpy import ndarray
 
-from tunedprior.checks import format_list, format_value
+from tunedprior.checks import format_list, format_value, suggest_name
 from tunedprior.errors import InputError
 from tunedprior.goals.goal import MAXIMIZE, MINIMIZE
 from tunedprior.history.cells import NOT_PASSED, PASSED
@@ -276,6 +276,7 @@ def _read_columns(data: Any, target: str | None) -> ReadTable:
     if target is not None and target not in columns:
         raise InputError(
             f"There is no column {format_value(target)} for the response; there are {format_list(map(repr, columns))}."
+            f"{suggest_name([target], columns)}"
         )
     if len(columns) > 1 and len(first) == 0:
         raise InputError(

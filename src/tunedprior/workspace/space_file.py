@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from tunedprior.checks import format_list
+from tunedprior.checks import format_list, suggest_name
 from tunedprior.errors import InputError
 from tunedprior.goals.goal import DIRECTIONS, Goal, Target, parse_limits
 from tunedprior.space.parameters import Description
@@ -94,7 +94,10 @@ def parse_space_text(text: str, origin: str) -> SpaceFile:
     unknown = [name for name in parts if name not in _PARTS]
     if unknown or "parameters" not in parts:
         wrong = f"has {format_list(map(repr, unknown))}" if unknown else "has no 'parameters'"
-        raise InputError(f"{origin} {wrong}; its parts are {format_list(_PARTS)}, of which the first must be there.")
+        raise InputError(
+            f"{origin} {wrong}; its parts are {format_list(_PARTS)}, of which the first must be there."
+            f"{suggest_name(unknown, _PARTS)}"
+        )
     parameters = _parse_each(parts["parameters"], origin, _parse_description_node)
     goals = _parse_each(parts.get("goals"), origin, _parse_goal_node)
     requirements = _parse_each(parts.get("requirements"), origin, _parse_text_node)

@@ -30,8 +30,8 @@ def test_a_sound_file(shell) -> None:
     for part in (
         "What was read",
         "old.csv: 40 rows",
-        "How well it predicts itself",
-        "On the old data itself",
+        "How predictable it is",
+        "simple regret",
         "Verdict",
     ):
         assert part in said

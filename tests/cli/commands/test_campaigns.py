@@ -26,7 +26,7 @@ def test_a_day_in_files(shell) -> None:
     sheet.to_excel("next.xlsx", index=False)
     said = shell("record", "a.db", "next.xlsx")
     assert "Recorded trial 1: yield=1.5" in said
-    assert "Still to be run: 3." in said
+    assert "Still open: 3." in said
     status = shell.json("status", "a.db")
     assert (status["results"], status["failed"], [one["trial"] for one in status["open"]]) == (2, 1, [3])
     assert shell.json("best", "a.db")["best"]["value"] == 1.5
@@ -343,7 +343,7 @@ def test_what_is_wrong_is_said_of_what_was_given(campaign) -> None:
     assert "list[" not in campaign("record", "--help") + campaign("new", "--help")
     said = campaign("explain", "a.db")
     assert said.count("heat=") == 1
-    assert "• It is one of a design" in said
+    assert "• It is one of the early space-filling settings" in said
 
 
 def test_reasons_are_short_unless_all_is_asked_for(campaign) -> None:
@@ -363,8 +363,8 @@ def test_reasons_are_short_unless_all_is_asked_for(campaign) -> None:
 def test_what_holds_for_several_suggestions_is_said_once_and_not_of_one_alone(campaign) -> None:
     campaign("suggest", "a.db", "-n", "2")
     said = campaign("explain", "a.db", "--all")
-    assert said.count("Nothing was told yet") == 1
-    assert said.index("Trial 2: ") < said.index("Each of them") < said.index("Nothing was told yet")
+    assert said.count("There is no result yet") == 1
+    assert said.index("Trial 2: ") < said.index("Each of them") < said.index("There is no result yet")
 
 
 def test_the_ways_back_from_what_was_set_aside(campaign) -> None:

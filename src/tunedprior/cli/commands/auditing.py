@@ -22,21 +22,21 @@ _MOST_ROWS = 12  # rejected rows that are listed
 
 @register_command("audit", panel="Begin")
 def audit(
-    old: Annotated[str, typer.Argument(help="A file with old data: CSV, Excel or Parquet.", show_default=False)],
-    space: Annotated[Path, typer.Option("--space", help="The space file; `tunedprior space` drafts one.")],
+    old: Annotated[str, typer.Argument(help="The file with old data: CSV, Excel or Parquet.", show_default=False)],
+    space: Annotated[Path, typer.Option("--space", help="The space file (`tunedprior space` drafts one).")],
     target: Annotated[
-        str | None, typer.Option("--target", help="The column of the response, if not the space file's goal.")
+        str | None, typer.Option("--target", help="The column of the response. Default: the goal in the space file.")
     ] = None,
     maximize: Annotated[
-        bool | None, typer.Option("--maximize/--minimize", help="Which way is better, if the space file does not say.")
+        bool | None, typer.Option("--maximize/--minimize", help="Which way is better. Default: as in the space file.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Without the campaigns on the old data itself.")] = False,
-    seed: Annotated[int, typer.Option(help="Of the campaigns on the old data itself.")] = 0,
+    quick: Annotated[bool, typer.Option("--quick", help="Skip the simulated campaigns on old data.")] = False,
+    seed: Annotated[int, typer.Option(help="Random seed of the simulated campaigns.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Look at old data before anything is spent: its faults, what it knows, and whether it can help.
+    """Check old data before you use it: faults, coverage of the search space, and whether transfer can help.
 
-    Exit code 3 if there are faults.
+    The exit code is 3 if there are faults.
     """
     from tunedprior.audit import run_audit
     from tunedprior.errors import InputError
@@ -102,7 +102,7 @@ def _build_fault_table(found: "Audit") -> Table:
 
 
 def _build_range_table(found: "Audit") -> Table:
-    table = Table(title="Old data beside the space", title_justify="left", title_style="italic")
+    table = Table(title="Old data and search space", title_justify="left", title_style="italic")
     for name in ("input", "in old data", "values", "in the space"):
         table.add_column(name, overflow="fold", justify="right" if name == "values" else "left")
     blamed = {name for one in found.faults for name in one.columns}

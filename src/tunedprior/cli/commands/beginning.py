@@ -23,47 +23,49 @@ _NAME = "campaign"
 @register_command("new", panel="Begin")
 def begin_campaign(
     campaign: Campaign,
-    space: Annotated[Path, typer.Option("--space", help="The space file; `tunedprior space` drafts one.")],
+    space: Annotated[Path, typer.Option("--space", help="The space file (`tunedprior space` drafts one).")],
     old: Annotated[
-        list[str], typer.Option("--old", help="A file with old data; several times for several. Or NAME=FILE.")
+        list[str],
+        typer.Option("--old", metavar="FILE", help="A file with old data, or NAME=FILE. Repeat for several sets."),
     ] = [],
-    maximize: Annotated[list[str], typer.Option("--maximize", help="A response of which more is better.")] = [],
-    minimize: Annotated[list[str], typer.Option("--minimize", help="A response of which less is better.")] = [],
+    maximize: Annotated[list[str], typer.Option("--maximize", metavar="RESPONSE", help="Maximise this response.")] = [],
+    minimize: Annotated[list[str], typer.Option("--minimize", metavar="RESPONSE", help="Minimise this response.")] = [],
     target: Annotated[
-        list[str], typer.Option("--target", help="A response and its best value: length=500, or length=480..520.")
+        list[str],
+        typer.Option("--target", help="Bring a response to a value or range: length=500, or length=480..520."),
     ] = [],
     requirement: Annotated[
-        list[str], typer.Option("--requirement", help="What results must be: 'purity >= 0.95', or 'quality pass'.")
+        list[str], typer.Option("--requirement", help="What a result must meet: 'purity >= 0.95', or 'quality pass'.")
     ] = [],
     constraint: Annotated[
-        list[str], typer.Option("--constraint", help="What settings must be: 'acid + salt <= 1'.")
+        list[str], typer.Option("--constraint", help="What a setting must satisfy: 'acid + salt <= 1'.")
     ] = [],
-    log: Annotated[list[str], typer.Option("--log", help="A response above 0 to be taken by its logarithm.")] = [],
+    log: Annotated[
+        list[str], typer.Option("--log", metavar="RESPONSE", help="Model the logarithm of this response (above 0).")
+    ] = [],
     limits: Annotated[
-        list[str], typer.Option("--limits", help="What a response cannot be beyond: yield=0..100, or 'time >= 0'.")
+        list[str], typer.Option("--limits", help="Physical limits of a response: yield=0..100, or 'time >= 0'.")
     ] = [],
     relation: Annotated[
-        str, typer.Option(help="What you know of the old response: same, opposite or unknown.")
+        str, typer.Option(help="Does the new response run the same way as the old one: same, opposite or unknown.")
     ] = "unknown",
     noise: Annotated[
-        float | None, typer.Option("--noise", help="The standard deviation of repeats, where it is known.")
+        float | None, typer.Option("--noise", help="Standard deviation of repeated results, if known.")
     ] = None,
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="Begin also if nothing can be learnt from a file of old data.")
+        bool, typer.Option("--anyway", help="Begin even if nothing can be learnt from old data.")
     ] = False,
-    name: Annotated[str, typer.Option("--name", help="What to call the campaign in the database.")] = _NAME,
-    seed: Annotated[
-        int | None, typer.Option(help="Makes suggestions repeatable; drawn and recorded when left out.")
-    ] = None,
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="The campaign's name in the database.")] = _NAME,
+    seed: Annotated[int | None, typer.Option(help="Random seed. Default: drawn and recorded.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Begin a campaign: learn from old data, and make the database that keeps it all.
+    """Begin a campaign: learn from old data and create the file that keeps everything.
 
-    Exit code 3 if there are faults in old data; the campaign is begun all the same.
+    The exit code is 3 if old data has faults; the campaign begins all the same.
     """
     from tunedprior.audit.auditing import find_faults, format_fault
     from tunedprior.campaign.optimizer import Optimizer
-    from tunedprior.checks import format_list
+    from tunedprior.checks import format_list, suggest_name
     from tunedprior.errors import InputError
     from tunedprior.goals.goals import Goals
     from tunedprior.workspace.beginnings import (
@@ -81,7 +83,9 @@ def begin_campaign(
     goals = collect_goals(read.goals, maximize, minimize, target)
     _refuse_existing(campaign, name)
     if set(log) - set(goals):
-        raise InputError(f"--log must name a response ({format_list(goals)}); got {format_list(log)}.")
+        raise InputError(
+            f"--log must name a response ({format_list(goals)}); got {format_list(log)}.{suggest_name(log, goals)}"
+        )
     options: dict[str, Any] = {"log": log, "limits": {**read.limits, **parse_limit_options(limits)}}
     sets = parse_old_data_options(old)
     if sets and not anyway:

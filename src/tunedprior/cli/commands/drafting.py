@@ -16,17 +16,17 @@ _WITHOUT = " The range is drafted without it."
 
 @register_command("space", panel="Begin")
 def write_space_draft(
-    old: Annotated[str, typer.Argument(help="A file with old data: CSV, Excel or Parquet.", show_default=False)],
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="The file to write; else it is shown.")] = None,
+    old: Annotated[str, typer.Argument(help="The file with old data: CSV, Excel or Parquet.", show_default=False)],
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="The file to write. Default: print it.")] = None,
     target: Annotated[
-        str | None, typer.Option("--target", help="The column of the response; guessed if left out.")
+        str | None, typer.Option("--target", help="The column of the response. Default: guessed.")
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Draft a space file from old data: ranges, grids and choices, with comments, to be edited.
+    """Draft a space file (ranges, grids, choices, goal) from old data, for you to edit.
 
-    Exit code 3 if cells look like slips; ranges are drafted without them.
+    Cells that look like typing errors are listed and left out of the ranges; the exit code is 3 then.
     """
     from tunedprior.errors import InputError
     from tunedprior.tables.atomic import write_atomically

@@ -15,16 +15,18 @@ from tunedprior.workspace.shell_words import format_campaign_arguments, format_c
 @register_command("report", panel="See")
 def report(
     campaign: Campaign,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
-    show: Annotated[bool, typer.Option("--open", help="Show the page in a browser.")] = False,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")] = Path("report.html"),
+    show: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
     shadow: Annotated[
         int,
-        typer.Option(min=0, help="For how many of the latest suggestions to show what plain optimisation would do."),
+        typer.Option(
+            min=0, help="For how many of the latest suggestions to show what plain optimisation would suggest."
+        ),
     ] = 12,
     name: Name = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the campaign as one page that needs no network: what is known, what to run next and why, all the data."""
+    """Write a report, one HTML page that works offline: state, next suggestions and why, pictures, all data."""
     from tunedprior.report import report_html
     from tunedprior.report.making import refuse_other_pages
     from tunedprior.tables import write_atomically
@@ -42,12 +44,12 @@ def report(
 @register_command("export", panel="Files and programs")
 def export(
     campaign: Campaign,
-    output: Annotated[Path, typer.Option("-o", "--output", help="A .csv or .xlsx file.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The .csv or .xlsx file to write.")],
     force: Force = False,
     name: Name = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write all trials into a table: told, open and set aside."""
+    """Export all trials as a table: results, open, cancelled and withdrawn."""
     from tunedprior.workspace.places import open_campaign
     from tunedprior.workspace.sheets import check_output_path, write_table
 
@@ -60,11 +62,11 @@ def export(
 @register_command("import", panel="Files and programs")
 def import_history(
     campaign: Campaign,
-    history: Annotated[Path, typer.Argument(help="What `export` wrote, also with results filled in.")],
+    history: Annotated[Path, typer.Argument(help="A table that `export` wrote.")],
     name: Name = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take over all trials of another campaign into one that was told nothing yet."""
+    """Import all trials of another campaign into a new one without results."""
     from tunedprior.errors import InputError
     from tunedprior.workspace.places import open_campaign
 

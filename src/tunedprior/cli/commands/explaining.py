@@ -14,21 +14,23 @@ from tunedprior.workspace.shell_words import format_campaign_arguments, quote_wo
 @register_command("explain", panel="See")
 def explain(
     campaign: Campaign,
-    setting: Annotated[list[str], typer.Argument(help="A setting, as name=value, instead of open suggestions.")] = [],
-    trial: Annotated[int | None, typer.Option("--trial", help="Only this suggestion or result.")] = None,
+    setting: Annotated[
+        list[str], typer.Argument(help="A setting to explain, as name=value. Default: all open suggestions.")
+    ] = [],
+    trial: Annotated[int | None, typer.Option("--trial", help="Explain this trial alone.")] = None,
     candidates: Annotated[
         str | None, typer.Option("--candidates", help="The file that suggestions were chosen from.")
     ] = None,
     old_data: Annotated[
-        bool, typer.Option("--old-data", help="Say what the old data taught, instead of why something is suggested.")
+        bool, typer.Option("--old-data", help="Explain what was learnt from old data instead.")
     ] = False,
     everything: Annotated[
-        bool, typer.Option("--all", help="Say all: what it rests on, and what plain optimisation would have done.")
+        bool, typer.Option("--all", help="All details: beliefs, old data, what plain optimisation would suggest.")
     ] = False,
     name: Name = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say why each open suggestion was made, in short, or what the old data taught."""
+    """Explain in short why each open suggestion was made, or what was learnt from old data."""
     from tunedprior.errors import InputError
     from tunedprior.history.trials import format_setting
     from tunedprior.workspace.places import open_campaign
@@ -45,7 +47,7 @@ def explain(
     if old_data:
         taught = opt.explain()
         data["old_data"] = taught.to_dict()
-        shown += [Text("What the old data taught", style="bold"), build_bullet_list(taught.sentences)]
+        shown += [Text("What was learnt from old data", style="bold"), build_bullet_list(taught.sentences)]
     found = [opt.explain(one, candidates) for one in asked]
     data["suggestions"] = [why.to_dict() for why in found]
     sentences = [(why.sentences if everything else why.summary)[1:] for why in found]
@@ -62,7 +64,7 @@ def explain(
         options = {"--trial": trial, "--candidates": candidates}
         words = [format_campaign_arguments(campaign, name), *map(quote_word, setting)]
         words += [f"{option} {quote_word(str(value))}" for option, value in options.items() if value is not None]
-        shown.append(Text(f"All of it: tunedprior explain {' '.join(words)} --all"))
+        shown.append(Text(f"All details: tunedprior explain {' '.join(words)} --all"))
     if not asked and not old_data:
         shown.append(
             Text(

@@ -1,5 +1,6 @@
 """The commands `tunedprior status`, `best`, `front`, `trust` and `journal`, which show a campaign unchanged."""
 
+from math import floor, log10
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +14,7 @@ from tunedprior.workspace.shell_words import format_campaign_arguments
 
 @register_command("status", panel="See")
 def show_status(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
-    """Say where the campaign stands: what was told, what is open, what is best."""
+    """Show the state of the campaign: results, best so far, open suggestions."""
     from tunedprior.workspace.places import open_campaign
 
     opt = open_campaign(campaign, name, read_only=True)
@@ -35,7 +36,7 @@ def show_status(campaign: Campaign, name: Name = None, as_json: AsJson = False) 
 
 @register_command("best", panel="See")
 def show_best(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
-    """Show the best result so far, and the setting to use by all results together."""
+    """Show the best result and the recommended setting (by the model)."""
     from tunedprior.errors import InputError
     from tunedprior.workspace.places import open_campaign
 
@@ -52,17 +53,17 @@ def show_best(campaign: Campaign, name: Name = None, as_json: AsJson = False) ->
             "best": {"trial": found.id, "value": found.value, "setting": found.setting, "more": found.more},
             "recommended": {"setting": use.setting, "mean": use.mean, "low": use.low, "high": use.high},
         },
-        make_table([{"trial": found.id, **found.setting, opt.target: found.value, **found.more}], "Best measured"),
+        make_table([{"trial": found.id, **found.setting, opt.target: found.value, **found.more}], "Best result"),
         make_table(
-            [{**use.setting, f"{opt.target} expected": use.mean, "at least": use.low, "at most": use.high}],
-            "To use, by all results together (95 % interval)",
+            [{**use.setting, **_format_prediction(opt.target, use.mean, use.low, use.high)}],
+            "Recommended setting (by the model, with a 95 % interval)",
         ),
     )
 
 
 @register_command("front", panel="See")
 def show_front(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
-    """Show the best trade-offs so far."""
+    """Show the Pareto front: results that no other beats in all objectives."""
     from tunedprior.history.table import HistoryColumns
     from tunedprior.workspace.places import open_campaign
 
@@ -70,12 +71,12 @@ def show_front(campaign: Campaign, name: Name = None, as_json: AsJson = False) -
     columns = HistoryColumns.from_space(opt.space, opt.suggester.goals)
     shown = [columns.trial, *columns.parameters, columns.response, *columns.others.values()]
     rows: list[dict[str, Any]] = [{str(key): row[key] for key in shown} for row in opt.front.to_dict("records")]
-    say({"front": rows}, make_table(rows) if rows else "There is no result yet that meets what is required.")
+    say({"front": rows}, make_table(rows) if rows else "No result meets the requirements yet.")
 
 
 @register_command("trust", panel="See")
 def show_trust(campaign: Campaign, name: Name = None, as_json: AsJson = False) -> None:
-    """Say what share of the response's variance old data explains by now, which way it runs, and what it chose."""
+    """Show trust: the share of the response's variance that old data explains, and the sign of the relation."""
     from tunedprior.workspace.places import open_campaign
 
     found = open_campaign(campaign, name, read_only=True).trust
@@ -94,11 +95,11 @@ def show_trust(campaign: Campaign, name: Name = None, as_json: AsJson = False) -
 @register_command("journal", panel="See")
 def show_journal(
     campaign: Campaign,
-    trial: Annotated[int | None, typer.Option("--trial", help="Only what became of this trial.")] = None,
+    trial: Annotated[int | None, typer.Option("--trial", help="Only changes of this trial.")] = None,
     name: Name = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show who recorded, corrected or took back what, and when, in the order in which it was written."""
+    """Show every change with its time and person, in order."""
     from tunedprior.errors import InputError
     from tunedprior.history.trials import format_setting
     from tunedprior.workspace.places import open_campaign
@@ -124,6 +125,14 @@ def show_journal(
     say({"journal": data}, make_table(rows) if rows else "Nothing was suggested or recorded yet.")
 
 
+def _format_prediction(name: str, mean: float, low: float, high: float) -> dict[str, float]:
+    """A prediction with no more digits than its uncertainty leaves a meaning."""
+    spread = max(abs(high - low), 1e-300)
+    digits = 2 - floor(log10(spread))
+    rounded = [float(round(one, digits)) if abs(digits) < 300 else one for one in (mean, low, high)]
+    return dict(zip((f"{name} predicted", "low", "high"), rounded, strict=True))
+
+
 def _format_relation(row: dict[Any, Any]) -> dict[str, Any]:
     """A row of what old data explains, as people read it."""
 
@@ -132,9 +141,9 @@ def _format_relation(row: dict[Any, Any]) -> dict[str, Any]:
 
     return {
         "old data": row["old data"],
-        "explains": "" if row["trust"] != row["trust"] else f"{100 * row['trust']:.0f} %",
-        "if they go together": _format_direction(row["positive"]),
-        "new per unit of old": round_number(row["slope"]),
+        "share of variance": "" if row["trust"] != row["trust"] else f"{100 * row['trust']:.0f} %",
+        "sign (probability)": _format_direction(row["positive"]),
+        "slope": round_number(row["slope"]),
     }
 
 
@@ -148,12 +157,12 @@ def _format_direction(positive: float) -> str:
     ...     _format_direction(float("nan")),
     ...     _format_direction(1.0),
     ... )
-    ('rise (89 %)', 'fall (98 %)', 'open', '', 'rise (over 99 %)')
+    ('same (89 %)', 'opposite (98 %)', 'open', '', 'same (over 99 %)')
     """
     from tunedprior.explain.source_explanation import format_percent
     from tunedprior.explain.trust import LIKELY
 
     if positive != positive:
         return ""
-    way, sure = ("rise", positive) if positive > 0.5 else ("fall", 1 - positive)
+    way, sure = ("same", positive) if positive > 0.5 else ("opposite", 1 - positive)
     return "open" if sure < LIKELY else f"{way} ({format_percent(min(sure, 0.999))})"

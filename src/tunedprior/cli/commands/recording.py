@@ -12,31 +12,33 @@ from tunedprior.cli.output import AsJson, Campaign, ExitCode, Name, Note, Who, c
 from tunedprior.cli.registry import register_command
 from tunedprior.workspace.shell_words import format_campaign_arguments, quote_word
 
-Failed = Annotated[bool, typer.Option("--failed", help="The run gave no value.")]
+Failed = Annotated[bool, typer.Option("--failed", help="The run failed and gave no value.")]
 
 
 @register_command("record", panel="Day by day")
 def record(
     campaign: Campaign,
     results: Annotated[
-        list[str], typer.Argument(help="The file that `suggest` wrote, filled in; or name=value of one run.")
+        list[str], typer.Argument(help="The filled-in sheet of `suggest -o`, or name=value of one run.")
     ] = [],
-    trial: Annotated[int | None, typer.Option("--trial", help="The suggestion that was run.")] = None,
+    trial: Annotated[
+        int | None, typer.Option("--trial", help="The trial number of the suggestion that was run.")
+    ] = None,
     failed: Failed = False,
     note: Note = "",
     as_run: Annotated[
         bool,
-        typer.Option("--as-run", help="Settings off the grid, or far from what was suggested, were really run so."),
+        typer.Option("--as-run", help="Accept settings that differ much from the suggestion."),
     ] = False,
-    own: Annotated[
-        bool, typer.Option("--own", help="The file's rows without a trial's number are runs of your own.")
+    own: Annotated[bool, typer.Option("--own", help="Rows without a trial number are runs of your own.")] = False,
+    skip_recorded: Annotated[
+        bool, typer.Option("--skip-recorded", help="Skip rows that are recorded already.")
     ] = False,
-    skip_recorded: Annotated[bool, typer.Option("--skip-recorded", help="Pass over what is recorded already.")] = False,
     who: Who = "",
     name: Name = None,
     as_json: AsJson = False,
 ) -> None:
-    """Record what came of experiments: a whole file, or one run. What is wrong is refused as a whole."""
+    """Record results: a filled-in sheet, or one run. A sheet with errors is refused as a whole."""
     from tunedprior.errors import InputError, OddResultWarning
     from tunedprior.history.trials import format_setting
     from tunedprior.workspace.places import open_campaign
@@ -60,7 +62,7 @@ def record(
         for one in done.trials
     ]
     lines += [f"Recorded already: {', '.join(map(str, done.skipped))}."] if done.skipped else []
-    lines += [f"Still to be run: {', '.join(map(str, done.open))}."] if done.open else []
+    lines += [f"Still open: {', '.join(map(str, done.open))}."] if done.open else []
     lines += [f"Best so far: {best.value:.6g} (trial {best.id})."] if best is not None else []
     if odd:
         lines.append(_format_correction(opt, format_campaign_arguments(campaign, name), done.trials))
@@ -80,15 +82,15 @@ def record(
 @register_command("amend", panel="Day by day")
 def amend(
     campaign: Campaign,
-    trial: Annotated[int, typer.Argument(help="The number of the trial.")],
-    values: Annotated[list[str], typer.Argument(help="What is right, as name=value.")] = [],
+    trial: Annotated[int, typer.Argument(help="The trial number.")],
+    values: Annotated[list[str], typer.Argument(help="The right values, as name=value.")] = [],
     failed: Failed = False,
     note: Note = "",
     who: Who = "",
     name: Name = None,
     as_json: AsJson = False,
 ) -> None:
-    """Correct a result that was recorded; what is not named stays."""
+    """Correct a recorded result. Values that are not named stay."""
     from tunedprior.errors import InputError, OddResultWarning
     from tunedprior.history.table import STATES
     from tunedprior.history.trials import FAILED, format_setting
@@ -148,12 +150,14 @@ def undo(
     trial: Annotated[
         int | None, typer.Option("--trial", help="Take back the result of this trial, with its corrections.")
     ] = None,
-    count: Annotated[int, typer.Option("-n", "--count", min=1, help="Take back so many, the last first.")] = 1,
+    count: Annotated[
+        int, typer.Option("-n", "--count", min=1, help="How many changes to take back, the latest first.")
+    ] = 1,
     who: Who = "",
     name: Name = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take back what was done last: a result (its suggestion is open again), correction or cancellation."""
+    """Take back the latest change: a result (its suggestion is open again), a correction or a cancellation."""
     from tunedprior.errors import InputError
     from tunedprior.storage.journal import AMEND, CANCEL, RECORD, WITHDRAW
     from tunedprior.workspace.places import open_campaign

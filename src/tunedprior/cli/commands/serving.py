@@ -18,21 +18,21 @@ _ANY = 65_535
 def serve(
     campaign: Campaign,
     name: Name = None,
-    port: Annotated[int, typer.Option(min=0, max=_ANY, help="Where to listen; 0 for any port that is free.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=_ANY, help="The port to listen on; 0 for any free one.")] = 8000,
     host: Annotated[
-        str, typer.Option(help="The address to listen on; 0.0.0.0 for all who can reach this computer.")
+        str, typer.Option(metavar="ADDRESS", help="The address to listen on; 0.0.0.0 lets other computers in.")
     ] = "127.0.0.1",
     token_file: Annotated[
         Path | None,
-        typer.Option(help="A file of yours alone (chmod 600) with a token; made anew and printed when left out."),
+        typer.Option(help="A file with your own token, readable by you alone (chmod 600). Default: a new token."),
     ] = None,
     no_token: Annotated[
-        bool, typer.Option("--no-token", help="Let everybody in who uses this computer, as on a lab's shared one.")
+        bool, typer.Option("--no-token", help="No token: anybody who uses this computer may enter.")
     ] = False,
     open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Show a campaign as a web page: what to run next, and forms for what came of it. Ctrl-C ends it."""
+    """Serve the campaign as a local web page with suggestions and forms for results. Ctrl-C ends it."""
     from tunedprior.checks import import_optional
 
     for module in ("fastapi", "uvicorn", "jinja2", "python_multipart"):

@@ -14,21 +14,22 @@ from tunedprior.workspace.shell_words import format_campaign_arguments, quote_wo
 @register_command("suggest", panel="Day by day")
 def suggest(
     campaign: Campaign,
-    count: Annotated[int, typer.Option("-n", "--count", min=1, help="How many, to be run side by side.")] = 1,
+    count: Annotated[int, typer.Option("-n", "--count", min=1, help="How many suggestions (a batch).")] = 1,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Also write them to a .csv or .xlsx file, to be filled in.")
+        Path | None, typer.Option("-o", "--output", help="Also write a sheet (.csv or .xlsx) to fill in results.")
     ] = None,
     candidates: Annotated[
-        Path | None, typer.Option("--candidates", help="A file with the settings to choose from.")
+        Path | None,
+        typer.Option("--candidates", help="A file with the settings to choose from. Default: the whole space."),
     ] = None,
     is_open: Annotated[
-        bool, typer.Option("--open", help="Show those that were suggested and have no result yet, and no new one.")
+        bool, typer.Option("--open", help="Show open suggestions (no result yet) instead of making new ones.")
     ] = False,
     force: Force = False,
     name: Name = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what to try next."""
+    """Suggest the next settings to try."""
     from tunedprior.errors import ExhaustedWarning, InputError, TunedPriorError
     from tunedprior.workspace.places import open_campaign
     from tunedprior.workspace.sheets import check_output_path, make_suggestion_sheet, write_table
@@ -71,17 +72,17 @@ def suggest(
 @register_command("cancel", panel="Day by day")
 def cancel(
     campaign: Campaign,
-    trials: Annotated[list[int], typer.Argument(help="The numbers of suggestions that will not be run.")],
+    trials: Annotated[list[int], typer.Argument(help="The trial numbers of the suggestions.")],
     who: Who = "",
     name: Name = None,
     as_json: AsJson = False,
 ) -> None:
-    """Set suggestions aside that will not be run."""
+    """Cancel suggestions that will not be run."""
     from tunedprior.workspace.places import open_campaign
 
     opt = open_campaign(campaign, name)
     opt.cancel(list(trials), who=who)
-    say({"cancelled": trials}, f"Set aside: {', '.join(map(str, trials))}.")
+    say({"cancelled": trials}, f"Cancelled: {', '.join(map(str, trials))}.")
 
 
 def _describe_pending(count: int, place: str) -> str:
@@ -92,17 +93,21 @@ def _describe_pending(count: int, place: str) -> str:
 @register_command("run", panel="Files and programs")
 def run(
     campaign: Campaign,
-    function: Annotated[str, typer.Argument(help="module:function, from a setting (a dict) to its response.")],
-    trials: Annotated[int, typer.Option("--trials", min=1, help="How many results the campaign is to have in all.")],
-    workers: Annotated[int, typer.Option("--workers", min=1, help="How many processes run the function.")] = 1,
-    open_too: Annotated[bool, typer.Option("--open", help="First run the suggestions that are open.")] = False,
+    function: Annotated[
+        str, typer.Argument(help="module:function, which takes a setting (a dict) and returns the response.")
+    ],
+    trials: Annotated[int, typer.Option("--trials", min=1, help="Stop when the campaign has this many results.")],
+    workers: Annotated[
+        int, typer.Option("--workers", min=1, help="How many processes run the function in parallel.")
+    ] = 1,
+    open_too: Annotated[bool, typer.Option("--open", help="Run open suggestions first.")] = False,
     errors_fail: Annotated[
-        bool, typer.Option("--errors-fail", help="An error is a failed run, and not the end.")
+        bool, typer.Option("--errors-fail", help="Record an exception as a failed run and go on.")
     ] = False,
     name: Name = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a campaign with a function that can be called."""
+    """Run a campaign automatically, with a Python function that gives the response."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
