@@ -21,9 +21,10 @@ def _show_plain_types(parameters: Iterable[Any]) -> Any:
     """Parameters shown as people know them: `--json` and not `--json <bool>`, `--old TEXT` and not `--old <str>`."""
     found = list(parameters)
     for one in found:
+        is_option = isinstance(one, TyperOption)
         if getattr(one, "is_flag", False):
             one.metavar = ""
-        elif not isinstance(one, TyperOption):
+        elif not is_option:
             one.metavar = (one.name or "").upper()
             usage = (one.metavar if one.required else f"[{one.metavar}]") + "..." * (one.nargs != 1)
             one.get_usage_pieces = lambda _, usage=usage: [usage]
