@@ -110,7 +110,7 @@ def test_a_campaign_on_the_old_data_itself() -> None:
         assert all(0 <= missed <= 1 for missed in curve)
         assert list(curve) == sorted(curve, reverse=True)
     assert len(steps) <= STEPS
-    assert "That is the most it can do" in str(found)
+    assert "Expect no more than that" in str(found)
     assert run_audit(table(), SPACE, "y", "minimize", seed=1).rehearsal == found.rehearsal
 
 

@@ -119,7 +119,7 @@ def test_a_page_that_takes_long_comes_all_the_same(person: Any, campaign: Path) 
 def test_a_phone_and_paper(person: Any) -> None:
     ada = person(viewport={"width": 360, "height": 740}, device_scale_factor=2, is_mobile=True, has_touch=True)
     ask(ada)
-    ada.page.get_by_text("Expected:").first.wait_for()
+    ada.page.get_by_text("Predicted:").first.wait_for()
     for name, path in (("home", "/"), ("all trials", "/trials"), ("a run", "/run"), ("a trial", "/trials/1")):
         ada.page.goto(path)
         wide = ada.page.evaluate("document.documentElement.scrollWidth")

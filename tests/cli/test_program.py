@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from importlib.metadata import version
 
 import pytest
+from typer.testing import CliRunner
 
+from tunedprior.cli.app import app
 from tunedprior.cli.output import ExitCode
 from tunedprior.cli.program import STOPPED, end_when_stopped, raise_when_stopped
 
@@ -90,3 +92,17 @@ def test_what_somebody_else_chose_for_ctrl_c_stays(handler: signal.Handlers) -> 
 
 def test_one_code_for_ctrl_c() -> None:
     assert ExitCode.STOPPED == STOPPED == 130
+
+
+def test_a_misspelt_command_or_option_is_answered_with_the_one_that_was_meant() -> None:
+    for typed, meant in (("sugest a.db", "suggest"), ("suggest a.db --opne", "--open"), ("--verson", "--version")):
+        done = CliRunner().invoke(app, typed.split(), env={"COLUMNS": "100"})
+        assert done.exit_code == 2
+        assert f"Did you mean {meant}" in done.output.replace("'", "")
+
+
+def test_help_shows_what_is_to_be_typed() -> None:
+    said = CliRunner().invoke(app, ["new", "--help"], env={"COLUMNS": "100"}).output
+    assert "Usage: tunedprior new [OPTIONS] CAMPAIGN" in said.replace("root", "tunedprior")
+    assert not [sign for sign in ("<str>", "<path>", "{", "x>=") if sign in said]
+    assert all(word in said for word in ("FILE", "RESPONSE", "NUMBER"))

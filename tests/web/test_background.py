@@ -30,7 +30,7 @@ def test_what_is_expected_is_worked_out_aside_and_compared(lab) -> None:
         if "Being worked out" not in ada.open("/").page.words:
             break
         time.sleep(0.02)
-    assert re.search(r"Expected: [\d.-]+ \([\d.-]+ to [\d.-]+\)", ada.page.words)
+    assert re.search(r"Predicted: [\d.-]+ \([\d.-]+ to [\d.-]+\)", ada.page.words)
     assert "Recommended setting (by the model)" in ada.page.words
     ada.send(f"/trials/{number}/result", r0="999")
     assert "and it lies above that: a surprise" in ada.page.words

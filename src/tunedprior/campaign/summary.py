@@ -5,6 +5,7 @@ from html import escape
 from tunedprior.checks import format_list
 from tunedprior.goals.goals import Goals
 from tunedprior.history.trials import History, format_setting
+from tunedprior.source_data.matching import UNNAMED
 from tunedprior.suggestion.config import TransferConfig
 from tunedprior.suggestion.suggester import Suggester
 from tunedprior.weight_prior.sources import SourceSurrogate
@@ -79,4 +80,5 @@ def _describe_prior(suggester: Suggester, transfer: TransferConfig, has_own_mode
     names = format_list(one.name for one in transfer.sources)
     surrogate = suggester.surrogate
     unused = ", which is not used" if isinstance(surrogate, SourceSurrogate) and not surrogate.sources else ""
-    return f"{transfer.prior}, with old data: {names}{unused}"
+    which = UNNAMED if names == UNNAMED else f"{UNNAMED}: {names}"
+    return f"{transfer.prior}, with {which}{unused}"

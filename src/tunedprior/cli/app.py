@@ -21,19 +21,19 @@ def _show_plain_types(parameters: Iterable[Any]) -> Any:
     """Parameters shown as people know them: `--json` and not `--json <bool>`, `--old TEXT` and not `--old <str>`."""
     found = list(parameters)
     for one in found:
-        shown: Any = one  # attributes that Typer's types do not have
+        is_option = isinstance(one, TyperOption)
         if getattr(one, "is_flag", False):
             one.metavar = ""
-        elif not isinstance(one, TyperOption):
+        elif not is_option:
             one.metavar = (one.name or "").upper()
             usage = (one.metavar if one.required else f"[{one.metavar}]") + "..." * (one.nargs != 1)
-            shown.get_usage_pieces = lambda _, usage=usage: [usage]
-            shown.display_type_rich = lambda **_: ""
+            one.get_usage_pieces = lambda _, usage=usage: [usage]
+            one.display_type_rich = lambda **_: ""
         elif one.metavar is None:
             kind = getattr(getattr(one, "type_descriptor", None), "annotation", str)
             kind = next(iter(get_args(kind)), kind)
             one.metavar = _WORDS.get(getattr(kind, "__name__", ""), "TEXT")
-            shown._get_number_range_help_str = lambda: None  # [0<=x<=65535] is for programs
+            one._get_number_range_help_str = lambda: None  # [0<=x<=65535] is for programs
     return found
 
 

@@ -343,7 +343,7 @@ def test_what_is_wrong_is_said_of_what_was_given(campaign) -> None:
     assert "list[" not in campaign("record", "--help") + campaign("new", "--help")
     said = campaign("explain", "a.db")
     assert said.count("heat=") == 1
-    assert "• It is one of the early space-filling settings" in said
+    assert "• It is one of the space-filling initial design" in said
 
 
 def test_reasons_are_short_unless_all_is_asked_for(campaign) -> None:
@@ -353,7 +353,7 @@ def test_reasons_are_short_unless_all_is_asked_for(campaign) -> None:
     said, everything = campaign("explain", "a.db"), campaign("explain", "a.db", "--all")
     assert said.count("• It was chosen by the model") == 2  # each says so
     assert said.count("•") < everything.count("•")
-    assert "All of it: tunedprior explain a.db --all" in said
+    assert "All details: tunedprior explain a.db --all" in said
     assert "The nearest result is trial" in everything
     assert "The nearest result is trial" not in said
     setting = ("heat=25", "flow=0.5", "gas=air")
