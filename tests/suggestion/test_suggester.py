@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pandas as pd
 import pytest
 import torch
 
@@ -77,3 +78,15 @@ def test_settings_are_repeated_only_where_there_is_known_noise(
     opt = told(Optimizer(SPACE, direction="maximize", seed=3, noise_std=noise_std), 3, mixed)
     opt.ask(n=2)
     assert [len(one["avoid"]) for one in seen] == [known, known + 1]  # the first of the batch is never repeated
+
+
+def test_a_suggestion_run_with_fewer_digits_is_not_made_again() -> None:
+    """Of candidates in thirds, told as 0.333, each is suggested once."""
+    pool = pd.DataFrame({"a": [1 / 3, 2 / 3, -1 / 3, -2 / 3], "b": [1 / 3, 5 / 3, 10 / 3, 14 / 3]})
+    opt = Optimizer({"a": (-1.0, 1.0), "b": (0.0, 5.0)}, direction="maximize", seed=0)
+    asked = []
+    for _ in range(len(pool)):
+        setting = opt.ask(candidates=pool)
+        asked.append(tuple(setting.values()))
+        opt.tell({name: round(value, 3) for name, value in setting.items()}, sum(setting.values()))
+    assert len(set(asked)) == len(pool)

@@ -160,6 +160,22 @@ def test_numbers_with_their_unit_in_the_cells_are_a_range(cells: list[object]) -
     assert "# °C; " in draft.text
 
 
+@pytest.mark.parametrize("slip", ["rt", "ca. 30", "1,2.3"])
+def test_a_text_among_numbers_does_not_make_choices_of_them(slip: str) -> None:
+    draft = draft_space_file(pd.DataFrame({"T": [*map(str, HEATS), slip], "y": range(13)}))
+    (found,) = draft.doubtful
+    assert (found.kind, found.column, found.rows) == ("text among numbers", "T", ("row 12",))
+    assert repr(slip) in found.text
+    levels = read_back(draft.text).parameters["T"]
+    assert (min(levels), max(levels)) == (30, 110)
+
+
+def test_the_limits_in_a_draft_are_those_of_its_response() -> None:
+    text = draft_space_file({"x": [1.0, 2.0, 4.5], "Ausbeute": [3.0, 1.0, 2.0]}, "Ausbeute").text
+    uncommented = text.replace("# limits:\n#   Ausbeute", "limits:\n  Ausbeute")
+    assert read_back(uncommented).limits == {"Ausbeute": (0.0, 100.0)}
+
+
 @pytest.mark.parametrize("cells", [["1 g", "1 mg", "2 g"], ["1.5 g", "2,5 g", "3 g"], ["A 1", "B 2", "C 3"]])
 def test_texts_without_one_unit_are_choices(cells: list[str]) -> None:
     draft = draft_space_file({"T": cells * 3, "y": range(9)})

@@ -6,6 +6,7 @@ from math import isfinite, isnan
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from tunedprior.checks import check_positive, format_list, format_value, suggest_name
 from tunedprior.errors import InputError
@@ -69,6 +70,11 @@ class Goals:
         >>> Goals.parse("maximize", target="yield", limits=(0, 100)).main.limits
         (0.0, 100.0)
         """
+        if isinstance(direction, pd.DataFrame):
+            raise InputError(
+                "direction must be 'maximize' or 'minimize'; got a table. Old data is the argument before it: "
+                "Optimizer(space, old_data, direction)."
+            )
         if isinstance(objectives, Goals):
             if any(one is not None for one in (direction, target, requirements, preference, noise_std, limits)) or log:
                 raise InputError("Goals say all of what is wanted: leave out direction, target and the rest.")

@@ -19,6 +19,7 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 from cattrs.strategies import configure_tagged_union, configure_union_passthrough
 from cattrs.v import format_exception
 
+from tunedprior.acquisition.functions import check_choice
 from tunedprior.errors import FileFormatError, InputError
 from tunedprior.goals.goal import Goal, Target
 from tunedprior.history.trials import CANCELLED, COMPLETE, FAILED, PENDING, WITHDRAWN, Trial
@@ -148,7 +149,12 @@ def _decode_acquisition(value: Any, _: Any) -> Any:
                     "before the campaign is loaded, or give another: search=SearchConfig(…)."
                 )
             return found
-    return _check_type(str)(value, None)
+    name = _check_type(str)(value, None)
+    try:
+        check_choice(name, "brochu")
+    except InputError as error:
+        raise InputError(f"{error} If it was registered by a module of your own, import that first.") from error
+    return name
 
 
 def _encode_space(space: Space) -> dict[str, Any]:

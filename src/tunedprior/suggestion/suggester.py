@@ -257,8 +257,8 @@ class Suggester:
 
     def _encode_known_settings(self, history: History, pending: Sequence[Setting]) -> Float[Tensor, "n k"]:
         """The encoded settings that were tried, are pending or were cancelled."""
-        tried = [*collect_settings(history.told), *collect_settings(history.cancelled_trials), *pending]
-        return encode_run_settings(tried, self.surrogate.box)
+        known = [*_list_tried_settings(history), *collect_settings(history.cancelled_trials), *pending]
+        return encode_run_settings(known, self.surrogate.box)
 
     def _suggest_from_design(
         self, history: History, pending: Sequence[Setting], seed: int, pool: Pool | None
@@ -292,7 +292,7 @@ class Suggester:
         choices = None if pool is None else box.encode(pool.settings)
         # Repeating a setting can pay only where the noise is known not to be zero.
         again = encode_run_settings(collect_settings(history.cancelled_trials), box)
-        tried = encode_run_settings(collect_settings(history.told), box)
+        tried = encode_run_settings(_list_tried_settings(history), box)
         avoid = torch.cat([again, pending_X] if self.objective.noise_std else [tried, again, pending_X])
         seed = derive_seed(seed, steps, 1 + len(pending))
         with isolate_computation(steps >= LARGE):
@@ -311,3 +311,9 @@ class Suggester:
                 found = maximize(acquisition, self.encoded_space, avoid, seed, box.encode(fresh), pending_X)
                 setting = self.decode_setting(found)
         return setting
+
+
+def _list_tried_settings(history: History) -> list[Setting]:
+    """The settings that were run, and suggestions that were run a little otherwise, such as with fewer digits."""
+    meant = [one.suggested for one in history.told if one.suggested is not None and one.suggested != one.setting]
+    return [*collect_settings(history.told), *meant]

@@ -135,6 +135,8 @@ _PEOPLE = frozenset(
     )
 )
 _NEARLY_EMPTY = 0.1  # the part of the rows that is filled in
+# Of the cells of a column of numbers, those that are text are mistakes if they are no more than this share.
+_FEW_TEXTS = 0.1
 _PLAIN = re.compile(r"[^\W\d][\w-]*(?: [\w-]+)*")
 _LONGEST_KEY = 100  # YAML takes longer ones only in its long form
 _MOST_LEVELS = 8
@@ -158,7 +160,7 @@ _HEAD = """\
 _TAIL = """
 # What results cannot be beyond, what they must be, and what settings must be:
 # limits:
-#   yield: 0 to 100
+#   {goal}: 0 to 100
 # requirements:
 #   purity: ">= 0.95"
 # constraints:
@@ -257,7 +259,13 @@ def draft_space_file(data: Any, target: str | None = None) -> Draft:
     goals = _format_goal(goal, unit, direction, why)
     head = _HEAD.format(origin=_clean_line(read.origin), rows=len(read))
     head += "".join(f"# {_clean_line(sentence)}\n" for sentence in read.remarks)
-    text = f"{head}parameters:\n" + "\n".join(one.text for one in lines) + "\n" + goals + _TAIL
+    text = (
+        f"{head}parameters:\n"
+        + "\n".join(one.text for one in lines)
+        + "\n"
+        + goals
+        + _TAIL.format(goal=quote_yaml(goal))
+    )
     left_out = {one.name: one.comment for one in lines if not one.description}
     return Draft(text, goal, kept, left_out, direction, why, tuple(found for one in lines for found in one.doubtful))
 
@@ -328,6 +336,9 @@ def _draft_line(name: str, unit: str, column: "pd.Series[Any]", where: Callable[
     bare, in_cells, with_units = _strip_cell_units(name, column, where) if wrong else (column, "", ())
     if with_units:
         return replace(_draft_line(name, unit or in_cells, bare, where), doubtful=with_units)
+    if 0 < len(wrong) <= _FEW_TEXTS * len(cells):
+        line = _draft_line(name, unit, column.astype(object).mask(column.index.isin(column.index[wrong])), where)
+        return replace(line, doubtful=(_describe_texts(name, column, wrong, where), *line.doubtful))
     if not wrong:
         values, doubtful = _drop_slips(name, unit, values, where)
         distinct = np.unique([float(_format_number(value)) for value in values[np.isfinite(values)]])
@@ -373,6 +384,17 @@ def _strip_cell_units(
         "text to a table. Write numbers alone, and the unit into the header, before this is learnt from."
     )
     return bare, unit, (Finding("units in cells", name, tuple(map(where, rows)), said),)
+
+
+def _describe_texts(name: str, column: "pd.Series[Any]", wrong: Sequence[int], where: Callable[[int], str]) -> Finding:
+    """What to do about the few cells of a column of numbers that are none."""
+    rows = tuple(map(where, wrong))
+    texts = format_list(repr(str(column.iloc[row]).strip()) for row in wrong)
+    said = (
+        f"{name!r} is {texts} in {format_list(rows)}, and a number in all other rows. Correct the old data, or leave "
+        "the cell blank, before this is learnt from."
+    )
+    return Finding("text among numbers", name, rows, said)
 
 
 def _drop_slips(

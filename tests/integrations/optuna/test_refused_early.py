@@ -92,3 +92,23 @@ def test_what_others_learnt_need_not_be_here(old: pd.DataFrame, tmp_path: Path) 
     optuna.create_study(storage=url, study_name="s", sampler=has_it).ask(SPACE)
     lacks_it = TunedPriorSampler(tmp_path / "old.csv", target="loss", seed=0)
     assert optuna.load_study(storage=url, study_name="s", sampler=lacks_it).ask(SPACE).params
+
+
+@pytest.mark.parametrize(
+    ("options", "facts"),
+    [
+        ({"acquisition": "ucbb"}, ("acquisition", "'ucbb'")),
+        ({"noise_std": -1.0}, ("noise_std", "-1.0")),
+        ({"noise_std": {"loss": -1.0}}, ("noise_std", "-1.0")),
+        ({"prior": "avarage"}, ("prior", "'avarage'")),
+    ],
+)
+def test_when_it_is_made(options: dict, facts: tuple[str, ...]) -> None:
+    with raises(InputError, *facts):
+        TunedPriorSampler(seed=0, **options)
+
+
+def test_a_study_is_not_old_data_of_itself() -> None:
+    study = optuna.create_study(study_name="me", sampler=TunedPriorSampler("me", seed=0))
+    with raises(InputError, "'me'", "itself"):
+        study.optimize(lambda trial: trial.suggest_float("x", 0.0, 1.0), n_trials=1)

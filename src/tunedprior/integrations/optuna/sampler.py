@@ -31,7 +31,7 @@ from tunedprior.campaign import Optimizer
 from tunedprior.campaign.outlier_warnings import describe_far_worse
 from tunedprior.checks import check_flag, check_seed, format_list, format_value
 from tunedprior.errors import ExhaustedWarning, InputError
-from tunedprior.goals.objective import encode_run_settings
+from tunedprior.goals.objective import Objective, encode_run_settings
 from tunedprior.history.trials import History, Trial, collect_settings
 from tunedprior.integrations.optuna.source_studies import SourceLearner
 from tunedprior.numerics.isolation import derive_seed
@@ -369,7 +369,9 @@ class TunedPriorSampler(BaseSampler):
         stop_when_exhausted: bool = False,
         artifact_store: Any = None,
     ) -> None:
-        TransferConfig(prior)  # refuses what is none
+        TransferConfig(prior), SearchConfig(acquisition)  # refuse what is none
+        for one in noise_std.values() if isinstance(noise_std, Mapping) else [noise_std]:
+            Objective(noise_std=one)
         parse_relations(relation, name_sources(old_data))  # refuses what is none
         self._search_space = _parse_search_space(search_space)
         self._target = _parse_target(target)

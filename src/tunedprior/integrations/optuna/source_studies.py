@@ -66,6 +66,10 @@ def find_old_data(given: Any, study: Study) -> Any:
         names = optuna.get_all_study_names(get_storage(study))
     except StorageInternalError:
         names = []
+    if text == study.study_name:
+        raise InputError(
+            f"Old data {format_value(text)} is this study itself: its trials would count twice. Name another study."
+        )
     if text in names:
         return optuna.load_study(study_name=text, storage=get_storage(study))
     raise OldDataNotFoundError(
