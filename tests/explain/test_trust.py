@@ -276,7 +276,7 @@ def test_a_probable_relation_that_explains_little_is_told_apart_from_what_it_exp
     probability = trust.beliefs.set_index("belief")["probability"]["aligned"]
     assert probability > trust.relations["trust"].item() + 0.5
     (said,) = trust.sentences
-    assert f"The belief 'aligned' has a probability of {100 * probability:.0f} %" in said
+    assert re.search(rf"'aligned' .* has a posterior probability of {100 * probability:.0f} %", said)
     assert re.search(r"That is no share of the variance: \d+ % of it is noise\.$", said)
 
 

@@ -7,12 +7,15 @@ from pathlib import Path
 import pandas as pd
 
 import benchmarks.peers.kinds
-import tunedprior
 from benchmarks.peers.by_name import ALL_PEERS, HERE, Entry
 from benchmarks.tables import markdown
 
 _KINDS = Path(benchmarks.peers.kinds.__file__).parent
 _ROOT = _KINDS.parents[2]
+
+
+# The version of this package that the stored results are of.
+_MEASURED = "0.1.0"
 
 
 def who_takes_part() -> str:
@@ -33,7 +36,7 @@ def who_takes_part() -> str:
 def version_of(entry: Entry) -> str:
     """As it is pinned where the peer runs."""
     if entry.package is None:
-        return f"tunedprior {tunedprior.__version__}"
+        return f"tunedprior {_MEASURED}"
     requirements = _KINDS.parent / "requirements" / f"{entry.environment.removeprefix('.venv-')}.txt"
     pins = _ROOT / "constraints.txt" if entry.environment == HERE else requirements
     found = re.search(rf"^{re.escape(entry.package)}==(\S+)", pins.read_text(), re.MULTILINE)

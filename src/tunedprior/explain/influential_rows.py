@@ -80,6 +80,7 @@ def _compute_weights(fit: Fit, kernel: FreeKernel) -> tuple[Int[Tensor, "p d"], 
 
 
 def _list_low_degrees(num_inputs: int) -> Int[Tensor, "p d"]:
+    """The multi-indices of the powers up to the highest total degree of which there are not too many."""
     degree, found = 1, list_multi_indices(num_inputs, 1)
     while degree < _HIGHEST_DEGREE and len(more := list_multi_indices(num_inputs, degree + 1)) <= _MOST:
         degree, found = degree + 1, more

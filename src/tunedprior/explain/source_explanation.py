@@ -190,7 +190,7 @@ def classify_effect(found: Sensitivity, number: int) -> Effect:
 
 
 def _classify_curve(curve: list[float], slight: float) -> str:
-    """The turns of a curve, without those of less than `slight`."""
+    """Describe how a curve goes, such as "rises then falls"; moves of less than `slight` do not count."""
     turns: list[int] = []
     low = high = curve[0]
     for value in curve[1:]:

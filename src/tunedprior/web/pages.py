@@ -199,6 +199,7 @@ def describe_change(
 
 
 def _choose_headline(trial: Trial, before: Sequence[Trial], goals: Goals) -> tuple[str, bool]:
+    """The sentence on a new result, and whether it is good news: the best so far, or the first that counts."""
     if trial.failed:
         return "The run failed. The model learns that such settings may fail.", False
     missed = [

@@ -230,7 +230,7 @@ def draft_space_file(data: Any, target: str | None = None) -> Draft:
     <BLANKLINE>
     # What results cannot be beyond, what they must be, and what settings must be:
     # limits:
-    #   yield: 0 to 100
+    #   y: 0 to 100
     # requirements:
     #   purity: ">= 0.95"
     # constraints:
