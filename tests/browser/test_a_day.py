@@ -48,7 +48,7 @@ def test_the_morning(person: Any, campaign: Path) -> None:
 
     ada.page.goto("/")
     card(ada, 2).get_by_role("button", name="The run failed").click()
-    ada.page.get_by_text("The run failed. It is learnt").wait_for()
+    ada.page.get_by_text("The run failed. The model learns").wait_for()
     assert [one.state for one in recorded(campaign).told] == ["complete", "failed"]
     ada.page.get_by_text("Ada", exact=True).first.wait_for()  # her name is kept
     ada.page.get_by_role("button", name="Take it back").click()
