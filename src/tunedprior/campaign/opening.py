@@ -65,9 +65,7 @@ def make_config(
     search = SearchConfig() if search is None else search
     refuse_other_types(transfer, TransferConfig, "transfer", "a TransferConfig")
     relations = parse_relations(relation, sets)  # refuses one without old data
-    return CampaignConfig(
-        space, goals, replace(transfer, relations=relations), SearchConfig() if search is None else search
-    )
+    return CampaignConfig(space, goals, replace(transfer, relations=relations), search)
 
 
 def open_campaign(
@@ -91,18 +89,21 @@ def open_campaign(
     old = read_sources(sets, config.space, config.goals)
     storage = None if storage is None else open_storage(storage)  # once: it looks at the whole schema
     kept = None if storage is None else StoredCampaign.find(storage, name)
+    learnt = None
     if kept is None:
         config = replace(config, id=config.id or draw_id(), seed=randbits(31) if seed is None else seed)
-        suggester = Suggester.from_config(config := config.describe_sources(sets, old), old)
     else:
         stored = kept.saved.decode_config(kept.where, without=["acquisition"])
         refuse_other_campaign(config, stored, name)
         config = replace(config, id=stored.id, seed=stored.seed if seed is None else seed)
-        learnt = None if sets or config.search.model is not None else kept.load_surrogates(config)
-        if learnt is None:
-            suggester = Suggester.from_config(config := config.describe_sources(sets, old), old)
-        else:
-            suggester = Suggester.from_surrogates(config := replace(config, transfer=stored.transfer), learnt)
+        if not sets and config.search.model is None:
+            learnt = kept.load_surrogates(config)
+    if learnt is None:
+        config = config.describe_sources(sets, old)
+        suggester = Suggester.from_config(config, old)
+    else:
+        config = replace(config, transfer=stored.transfer)
+        suggester = Suggester.from_surrogates(config, learnt)
     config = replace(config, search=replace(config.search, initial=suggester.initial))
     record: Record = InMemoryRecord()
     if storage is not None:
