@@ -609,8 +609,11 @@ def _format_belief(row: Mapping[Any, Any]) -> str:
 def describe_origins(results: Mapping[str, Sequence[Trial]], goals: Goals) -> str:
     """Compare the results at settings from old data alone, from the design and from the model: counts and bests.
 
-    Empty if no setting came from old data alone: then old data acts through the model, and trust says how much.
+    Empty if no setting came from old data alone: then old data acts through the model, and trust says how much. Trials
+    that were stopped early have no results.
     """
+    ended = {name: [one for one in trials if not one.stopped_early] for name, trials in results.items()}
+    results = {name: trials for name, trials in ended.items() if trials}
     if not results.get(OLD_DATA):
         return ""
     every = [trial for trials in results.values() for trial in trials]

@@ -126,9 +126,8 @@ class Objective:
 
     def find_best(self, trials: Sequence[Trial]) -> Trial | None:
         """The trial with the best response; None if it was never measured."""
-        return max(
-            self.select_measured(trials), key=lambda trial: self.compute_utility(self.get_value(trial)), default=None
-        )
+        ended = [trial for trial in self.select_measured(trials) if not trial.stopped_early]
+        return max(ended, key=lambda trial: self.compute_utility(self.get_value(trial)), default=None)
 
     def refuse_impossible_value(self, value: float) -> None:
         """Raise an `InputError` for a value that the response cannot have."""

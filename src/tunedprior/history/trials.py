@@ -35,6 +35,8 @@ class Trial:
         cost: The cost of the run; NaN if it was not told.
         substitute: Whether its setting took the place of a suggestion: drawn at random, as the parameters were not yet
             known, or fixed by somebody.
+        stopped_early: Whether it was stopped before its end, as Optuna prunes trials. The model learns from its value,
+            which is no result: it is never the best.
     """
 
     setting: Setting
@@ -49,6 +51,7 @@ class Trial:
     noise: Mapping[str, float] = field(default_factory=dict)
     cost: float = nan
     substitute: bool = False
+    stopped_early: bool = False
 
     __hash__ = None  # type: ignore[assignment]  # settings are dicts
 

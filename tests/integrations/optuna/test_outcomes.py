@@ -57,6 +57,26 @@ def test_a_pruned_trial_counts_with_what_it_reported(reported: list[float], coun
     assert told(study)[-1] == (counts, "complete")
 
 
+def test_a_pruned_trial_is_no_result(old: pd.DataFrame) -> None:
+    """Neither the best of all nor of those that the design chose, whatever it reported."""
+    table = old.rename(columns={"heat": "x"}).assign(x=lambda rows: (rows["x"] - 20) / 70)[["x", "loss"]]
+    study = on_a_line(old_data=table, target="loss")
+    study.tell(study.ask(LINE), 1.0)
+    trial = study.ask(LINE)
+    trial.report(-50.0, 0)
+    study.tell(trial, state=TrialState.PRUNED)
+    study.tell(study.ask(LINE), 1.0)
+    optimizer = study.sampler.optimizer(study)
+    assert optimizer.best.value == 1.0
+    assert not optimizer.best.stopped_early
+    assert "Of 2 results" in optimizer.trust.where_from
+    only = on_a_line()
+    trial = only.ask(LINE)
+    trial.report(-50.0, 0)
+    only.tell(trial, state=TrialState.PRUNED)
+    assert only.sampler.optimizer(only).best is None
+
+
 def test_a_pruned_trial_without_reports_failed() -> None:
     study = on_a_line()
     study.tell(study.ask(LINE), 1.0)
