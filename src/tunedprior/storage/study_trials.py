@@ -158,7 +158,6 @@ def convert_finished_trials(
         asked = CHOSEN in trial.system_attrs
         substitute = asked and is_substitute(trial, names, known_of)
         suggested = dict(setting) if asked else None
-        pruned = trial.state == TrialState.PRUNED
         found.append(
             Trial(
                 setting,
@@ -167,7 +166,8 @@ def convert_finished_trials(
                 trial.number + 1,
                 more=measured,
                 substitute=substitute,
-                stopped_early=pruned,
+                stopped_early=trial.state == TrialState.PRUNED,
+                study_number=trial.number,
             )
         )
     return tuple(found)
