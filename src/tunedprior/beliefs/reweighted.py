@@ -1,6 +1,7 @@
 """The paper's belief: the Theorem gives the prior variance of each feature's coefficient."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import torch
 from gpytorch.kernels import Kernel
@@ -8,11 +9,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tunedprior.beliefs.feature_variances import TOLERANCE, CoefficientVarianceKernel
-from tunedprior.beliefs.registry import KernelBelief, register
+from tunedprior.beliefs.registry import KernelBelief, PriorCovariance, register
 from tunedprior.checks import Numbers
+from tunedprior.kernels import SquaredExponential, StationarySquaredExponential
 from tunedprior.kernels.explicit_features import FeatureKernel
 from tunedprior.kernels.free_kernel import Arguments
-from tunedprior.machines import AlphaFit, FeatureFit
+from tunedprior.machines import AlphaFit, FeatureFit, Fit
+from tunedprior.numerics.stationary import Axes
 from tunedprior.source_data.training_set import MOST_ROWS_WITH_ALPHA
 
 # The tolerance where a fit has more coefficients α than that: it is one as printed, which is promised to 1e-6 in all.
@@ -56,11 +59,28 @@ class FixedReweightedKernel(CoefficientVarianceKernel):
         return torch.finfo(fourth.dtype).eps * (fourth.sqrt() @ self.alpha.abs()).square()
 
 
+def _learn_places(fit: Fit) -> Fit:
+    """The same fit with the stationary kernel, if it has a coefficient α_j for each row; otherwise as it is."""
+    if not isinstance(fit, AlphaFit) or not isinstance(fit.kernel, SquaredExponential):
+        return fit
+    return replace(fit, kernel=StationarySquaredExponential(fit.kernel.lengthscale.detach()).requires_grad_(False))
+
+
 @register
 class ReweightedBelief(KernelBelief):
-    """Σ_i ŵ_i² ϑ_iϑ_i': the kernel of the Theorem."""
+    """Σ_i ŵ_i² ϑ_iϑ_i': the kernel of the Theorem.
+
+    In an average its features are places: the squared exponential K₂ that g was learnt with, and so α, is also that of
+    `StationarySquaredExponential`, which has no origin.
+    """
 
     name = "reweighted"
+
+    def make_prior_covariances(
+        self, fits: Sequence[Fit], axes: Axes, whatever_the_cost: bool = False
+    ) -> list[PriorCovariance]:
+        """One version for each fit whose kernel does not vanish, on places where the fit has an α for each row."""
+        return super().make_prior_covariances([_learn_places(fit) for fit in fits], axes, whatever_the_cost)
 
     def make_kernel_from_alpha(self, fit: AlphaFit) -> Kernel:
         """The `FixedReweightedKernel` kernel of a fit with a coefficient α_j for each old row."""

@@ -48,7 +48,11 @@ def make_surrogate(
     if not old or prior == UNINFORMED:
         return plain
     as_printed, reversed_sources = prior == AS_PRINTED, find_reversed_sources(old, direction)
-    if as_printed or prior == ReweightedBelief.name or kernel is not None:
+    # Algorithm 1 with one kernel and one λ; without a kernel of their own, many are averaged over.
+    alone = prior == ReweightedBelief.name and (
+        transfer.ard or any(isinstance(one, WeightPrior) for one in old.values())
+    )
+    if as_printed or alone or kernel is not None:
         one = _get_only_set(old, prior, kernel is not None)
         if isinstance(one, WeightPrior):
             learnt = check_weight_prior(one, space)
@@ -56,7 +60,7 @@ def make_surrogate(
             learnt = pretrain_or_warn(one, space, kernel=kernel, ard=transfer.ard, as_printed=as_printed, seed=seed)
         if learnt is None:
             return plain
-        if as_printed or prior == ReweightedBelief.name:
+        if as_printed or prior == ReweightedBelief.name:  # with a kernel of its own
             return TunedPrior(learnt, as_printed=as_printed)
         old = {next(iter(old)): learnt}
     box, known = fit_sources(old, space, seed, transfer.relations, direction, within, reversed_sources)
