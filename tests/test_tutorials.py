@@ -5,6 +5,7 @@ import shlex
 import shutil
 import sys
 from importlib import util
+from math import exp
 from pathlib import Path
 
 import pandas as pd
@@ -136,6 +137,30 @@ def test_the_engineer_tunes_a_model(folder: Path, monkeypatch: pytest.MonkeyPatc
     assert opt.best.value < 0.06  # guessing would be wrong in nine of ten
     assert (folder / "effects.png").stat().st_size > 5_000
     assert "plotly" in (folder / "progress.html").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("short_search")
+def test_what_people_know_becomes_old_data(folder: Path) -> None:
+    for path in (ROOT / "examples" / "reactor").iterdir():
+        shutil.copy(path, folder)
+    commands = followed("tutorial_knowledge.md")
+    assert [command.split()[1] for command in commands][:2] == ["new", "suggest"]
+    opt = Optimizer.load("sqlite:///campaign.db")
+    assert list(opt.trust.relations["old data"]) == ["handbook", "patent", "sketches"]
+    assert len(opt.trials) == 4
+    # The simulation's constants, per hour; and the ranges of the old reactor's best six runs.
+    laboratory, handbook = module_at(Path("laboratory.py")), pd.read_csv("handbook.csv")
+    for catalyst, temperature, constant in handbook.itertuples(index=False):
+        speed, _ = laboratory.CATALYSTS[catalyst]
+        assert constant == pytest.approx(
+            60 * 0.045 * speed * exp(8500 * (1 / 333.15 - 1 / (temperature + 273.15))), rel=0.06
+        )
+    best = laboratory.old_records()[0].nlargest(6, "yield")
+    text = (ROOT / "docs" / "tutorial_knowledge.md").read_text("utf-8")
+    for name, told in (("temperature", "{:g} to {:g} °C"), ("time", "{:g} to {:g} minutes")):
+        assert told.format(best[name].min(), best[name].max()) in text
+    assert set(best["catalyst"]) == set(laboratory.CATALYSTS)
 
 
 def test_nothing_of_the_tutorials_stays_in_the_path() -> None:

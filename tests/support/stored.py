@@ -198,6 +198,16 @@ def floor_ratio(problem: str, floor: float) -> Estimate:
     return Estimate(float(with_old.mean() / without.mean()), (weights @ with_old) / (weights @ without))
 
 
+def knowledge_ratio(problem: str, known: str, to: str) -> Estimate:
+    """Mean regret on a pair with what people know over that with something else."""
+    table = curves("knowledge")
+    means = table[table["problem"] == problem].groupby(["knowledge", "seed"])["value"].mean().unstack("seed")
+    own, base = (means.loc[one].to_numpy() for one in (known, to))
+    weights = _resampled(len(own))
+    draws = [np.maximum(weights @ values, LEAST) for values in (own, base)]
+    return Estimate(max(own.mean(), LEAST) / max(base.mean(), LEAST), draws[0] / draws[1])
+
+
 def demo(prior: str, with_old: bool) -> pd.DataFrame:
     """The demonstration's campaigns: a row for each seed and trial."""
     table = pd.read_csv(RESULTS / "demo.csv")
