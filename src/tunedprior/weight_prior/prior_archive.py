@@ -162,6 +162,7 @@ def _find_contradictions(header: WeightPriorHeader) -> Iterable[str]:
 
 _PLAIN_FIELDS = ("machine", "error", "reach", "response_shift", "response_scale")
 _OF_ALPHA = frozenset(("anchors", "alpha"))
+_OF_PRUNED = _OF_ALPHA | {"inverse_root", "signal"}
 _OF_FEATURES = _OF_ALPHA | {"indices", "weights", "factor", "signal_and_missing"}
 
 # Upper bounds on what is read: of the file in bytes, and of the powers of a feature, summed over the inputs.
@@ -181,8 +182,8 @@ def encode_prior(prior: "WeightPrior") -> bytes:
         "lam": prior.lam,
         **{name: getattr(prior, name) for name in _PLAIN_FIELDS},
     }
-    tensors = {"anchors": prior.anchors, "alpha": prior.alpha}
-    tensors |= prior.fit.to_arrays() if isinstance(prior.fit, FeatureFit) else {}
+    assert isinstance(prior.fit, AlphaFit | FeatureFit)
+    tensors = {"anchors": prior.anchors, "alpha": prior.alpha} | prior.fit.to_arrays()
     try:
         data = pack_archive(json.dumps(header).encode(), tensors)
         decode_prior(data)  # whatever is written can be read again
@@ -253,17 +254,16 @@ def decode_prior(data: bytes) -> dict[str, Any]:
     box = make_box(header.axes)
     check_arrays(arrays, box.num_inputs)
     tensors = {name: torch.as_tensor(array) for name, array in arrays.items()}
-    anchors, alpha = tensors.pop("anchors"), tensors.pop("alpha")
+    fit_type: type[AlphaFit | FeatureFit] = FeatureFit if "weights" in tensors else AlphaFit
     try:
         base = make_kernel(header.kernel, arguments).requires_grad_(False)
         if base.num_inputs not in (None, box.num_inputs):
             raise InputError(f"{base.num_inputs} length-scales for {box.num_inputs} inputs")
-        fit = (
-            FeatureFit.from_arrays(base, header.lam, tensors) if tensors else AlphaFit(base, anchors, alpha, header.lam)
-        )
+        fit = fit_type.from_arrays(base, header.lam, tensors)
     except InputError as error:
         raise FileFormatError(f"is not a weight prior, or is damaged (its kernel: {error})") from error
-    return {"fit": fit, "anchors": anchors, "box": box, **{name: getattr(header, name) for name in _PLAIN_FIELDS}}
+    plain = {name: getattr(header, name) for name in _PLAIN_FIELDS}
+    return {"fit": fit, "anchors": tensors["anchors"], "box": box, **plain}
 
 
 def make_box(entries: Iterable[AxisEntry]) -> Box:
@@ -273,7 +273,7 @@ def make_box(entries: Iterable[AxisEntry]) -> Box:
 
 def check_arrays(arrays: Mapping[str, np.ndarray], d: int) -> None:
     """Check the arrays of a fit: types, shapes, finite numbers, and a size that can be used."""
-    wanted = _OF_ALPHA if arrays.keys() <= _OF_ALPHA else _OF_FEATURES
+    wanted = next((some for some in (_OF_ALPHA, _OF_PRUNED) if arrays.keys() <= some), _OF_FEATURES)
     missing, surplus = sorted(wanted - arrays.keys()), sorted(arrays.keys() - wanted)
     if missing or surplus:
         told = f"lacks {missing[0]!r}" if missing else f"has a part {surplus[0][:40]!r} of another format"
@@ -281,13 +281,15 @@ def check_arrays(arrays: Mapping[str, np.ndarray], d: int) -> None:
     a = len(arrays["anchors"]) if arrays["anchors"].ndim else 0
     p = len(arrays["weights"]) if wanted is _OF_FEATURES and arrays["weights"].ndim else 0
     shapes = {"anchors": (a, d), "alpha": (0,) if p else (a,), "indices": (p, d), "weights": (p,), "factor": (p, p)}
-    shapes["signal_and_missing"] = (2,)
+    shapes |= {"signal_and_missing": (2,), "inverse_root": (a, a), "signal": (1,)}
     for name in sorted(wanted):
         array, kind = arrays[name], np.int64 if name == "indices" else np.float64
         if array.dtype != kind or array.shape != shapes[name] or not np.isfinite(array).all():
             _refuse(name, f"must be finite, {np.dtype(kind)}, of shape {shapes[name]}")
     if a < 1 or d < 1 or np.abs(arrays["anchors"]).max() > 1 + _ROUNDING:
         _refuse("anchors", "must lie in [-1, 1], in one row or more")
+    if wanted is _OF_PRUNED and arrays["signal"] <= 0:
+        _refuse("signal", "must be a variance")
     if wanted is _OF_FEATURES:
         _check_features(arrays)
 
