@@ -21,6 +21,7 @@ from benchmarks.studies import (
     models,
     paper,
     pictures,
+    pruning,
     readers,
     recovery,
     repeat,
@@ -75,6 +76,7 @@ _BENCHMARKS = {
     "ideas": ideas,
     "models": models,
     "pictures": pictures,
+    "pruning": pruning,
     "tuning-tables": tuning_tables,
 }
 

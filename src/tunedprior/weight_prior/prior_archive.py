@@ -19,7 +19,7 @@ from torch import Tensor
 
 from tunedprior.errors import FileFormatError, InputError, TunedPriorError
 from tunedprior.kernels.registry import check_kernel_arguments, get_kernel_arguments, make_kernel
-from tunedprior.machines import AlphaFit, FeatureFit
+from tunedprior.machines import AlphaFit, FeatureFit, Fit
 from tunedprior.space.encoding import Axis, Box
 from tunedprior.tables import check_file_name
 
@@ -228,13 +228,16 @@ def is_weight_prior(path: str | PathLike[str]) -> bool:
 
 
 def refuse_unusable(prior: "WeightPrior", path: str | PathLike[str]) -> None:
-    """Raise a `FileFormatError` if g or the kernel is not finite at the old settings or at two corners of the box."""
+    """Raise a `FileFormatError` if g or the kernel is not finite at the old settings or at two corners of the box.
+
+    Nor may old data explain more of K₂ than there is.
+    """
     corner = torch.full_like(prior.anchors[:1], prior.reach)
     points = torch.cat([prior.anchors, corner, -corner])
     try:
         with torch.no_grad():
             values = torch.cat([prior.make_kernel()(points, diag=True), prior.fit(points)])
-        usable = bool(torch.isfinite(values).all())
+            usable = bool(torch.isfinite(values).all()) and _explains_a_share(prior.fit, points)
     except (TunedPriorError, ArithmeticError, RuntimeError, ValueError, IndexError, MemoryError):
         usable = False
     if not usable:
@@ -242,6 +245,15 @@ def refuse_unusable(prior: "WeightPrior", path: str | PathLike[str]) -> None:
             f"{os.fspath(path)!r} is not a weight prior, or is damaged (its kernel is not finite). "
             "Make it again with prior.save(path)."
         )
+
+
+def _explains_a_share(fit: Fit, points: Tensor) -> bool:
+    """Whether k(x)ᵀMk(x) ≤ K₂(x, x) at these points, where M is stored with the fit."""
+    if not isinstance(fit, AlphaFit) or fit.posterior is None:
+        return True
+    cross, whole = fit.kernel(points, fit.anchors).to_dense(), fit.kernel(points, diag=True)
+    explained = (cross @ fit.posterior.inverse_root.mT).square().sum(1)
+    return bool((explained <= (1 + _ROUNDING) * whole).all())
 
 
 def decode_prior(data: bytes) -> dict[str, Any]:
