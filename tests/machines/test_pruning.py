@@ -193,5 +193,8 @@ def test_flat_responses_and_wrong_counts_are_refused() -> None:
     x, y = rows()
     with pytest.raises(NothingToLearnError, match="must vary"):
         PrunedLeastSquares(LAM, most=MOST).fit(KERNEL, x, torch.ones_like(y))
+    even = torch.tensor([[-1.0], [1.0], [-0.5], [0.5]], dtype=torch.float64)  # an odd kernel has nothing of it
+    with pytest.raises(NothingToLearnError, match="nothing in common with the old responses"):
+        PrunedLeastSquares(LAM, most=2).fit(Linear(), even, [1.0, 1.0, 2.0, 2.0])
     with pytest.raises(InputError, match="most must be"):
         PrunedLeastSquares(LAM, most=0)

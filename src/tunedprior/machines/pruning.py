@@ -18,6 +18,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tunedprior.checks import Numbers, check_positive_integer
+from tunedprior.errors import NothingToLearnError
 from tunedprior.machines.machine import AlphaFit, AnchorPosterior, LeastSquares, compute_gram_matrix
 from tunedprior.numerics.linalg import append_qr_rows, cholesky
 from tunedprior.source_data.training_set import draw_row_numbers
@@ -38,9 +39,9 @@ class PrunedLeastSquares(LeastSquares):
 
     S is chosen greedily by J: rows are added one by one, half as many again as are wanted, each where J falls most;
     then those are removed whose removal raises J least. J exceeds its value with an α for each row by at least
-    λ‖ŵ_S - ŵ‖², so the weights, and with them K^A₂, approach those of `LeastSquares`. With `most` rows or fewer it is
-    `LeastSquares`. Anchors are sought among 3,000 random rows if there are more. Fewer are kept where K_S would be
-    singular to rounding.
+    λ‖ŵ_S - ŵ‖², so the weights approach those of `LeastSquares`; K^A₂, which is large where few rows are, does so later
+    than g. With `most` rows or fewer it is `LeastSquares`. Anchors are sought among 3,000 random rows if there are
+    more. Fewer are kept where K_S would be singular to rounding.
 
     >>> from tunedprior.kernels import Polynomial
     >>> points = torch.linspace(-1, 1, 50, dtype=torch.float64)[:, None]
@@ -125,6 +126,11 @@ def choose_anchors(moments: Float[Tensor, "c c"], correlations: Float[Tensor, " 
         pivots = pivots - rows[done].square()
         pivots[column] = 0.0
         chosen.append(column)
+    if not chosen:
+        raise NothingToLearnError(
+            "The kernel has nothing in common with the old responses: the fit of them is zero. Use another kernel, or "
+            "optimise without them."
+        )
     kept = torch.tensor(chosen, dtype=torch.long, device=moments.device)
     if len(kept) > most:
         kept = _drop_least(rows[: len(kept), kept], correlations, kept, most)

@@ -228,7 +228,7 @@ def learn_weight_prior(
         if has_features(kernel):
             best, lam = confirm_kernel(chosen, rows.points.to(device), rows.response.to(device), lambdas, options.seed)
         if pruned:
-            return _prune(replace(pruned, lam=lam), best.to("cpu"), rows, chosen.error, about)
+            return _fit_pruned(replace(pruned, lam=lam), best.to("cpu"), rows, chosen.error, about)
         if options.as_printed:
             return _fit_all_as_printed(best.to("cpu"), lam, rows, about)
         feature_map = FeatureMap.from_largest_features(
@@ -242,13 +242,13 @@ def learn_weight_prior(
     machine = options.machine or options.choose_machine(data.labels)
     chosen = choose(machine, lam_bounds=options.get_lam_bounds(machine))
     if isinstance(chosen.machine, PrunedLeastSquares):
-        return _prune(chosen.machine, chosen.kernel.requires_grad_(False), few, chosen.error, about)
+        return _fit_pruned(chosen.machine, chosen.kernel.requires_grad_(False), few, chosen.error, about)
     trained = chosen.machine.fit(chosen.kernel, few.points, few.response)
     fixed = AlphaFit(chosen.kernel.requires_grad_(False), few.points, trained.alpha, chosen.machine.lam)
     return WeightPrior(fixed, machine=type(machine).__name__, error=chosen.error, **about)
 
 
-def _prune(
+def _fit_pruned(
     machine: PrunedLeastSquares, kernel: FreeKernel, rows: TrainingSet, unpruned: float, about: dict[str, Any]
 ) -> WeightPrior:
     """Fit all rows with an α for some; a warning if a fit of fewer rows with an α each predicted better.

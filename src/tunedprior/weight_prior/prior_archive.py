@@ -237,7 +237,7 @@ def refuse_unusable(prior: "WeightPrior", path: str | PathLike[str]) -> None:
     try:
         with torch.no_grad():
             values = torch.cat([prior.make_kernel()(points, diag=True), prior.fit(points)])
-            usable = bool(torch.isfinite(values).all()) and _explains_a_share(prior.fit, points)
+            usable = bool(torch.isfinite(values).all()) and _has_sound_posterior(prior.fit, points)
     except (TunedPriorError, ArithmeticError, RuntimeError, ValueError, IndexError, MemoryError):
         usable = False
     if not usable:
@@ -247,7 +247,7 @@ def refuse_unusable(prior: "WeightPrior", path: str | PathLike[str]) -> None:
         )
 
 
-def _explains_a_share(fit: Fit, points: Tensor) -> bool:
+def _has_sound_posterior(fit: Fit, points: Tensor) -> bool:
     """Whether k(x)ᵀMk(x) ≤ K₂(x, x) at these points, where M is stored with the fit."""
     if not isinstance(fit, AlphaFit) or fit.posterior is None:
         return True
