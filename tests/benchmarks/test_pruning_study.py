@@ -46,6 +46,6 @@ def test_times_are_left_out_where_there_are_too_many_pairs() -> None:
 def test_it_has_a_quick_size(capsys: pytest.CaptureFixture[str]) -> None:
     main(["pruning", "--smoke"])
     said = capsys.readouterr().out
-    assert said.count("eggholder, 60 |") == 3
+    assert said.count("eggholder, 60 |") == 2
     assert all(method in said for method in METHODS)
     assert f"| {PRUNED} |" in said
