@@ -30,8 +30,17 @@ def test_errors() -> None:
     for name, *cells in rows:
         for method, cell in zip(head[1:], cells, strict=True):
             error, variances = (median(*parse(name), method, step) for step in (1, 2))
-            assert cell == f"{error:.2f} ({variances:.1g})", (name, method)
+            assert cell == f"{error:.2f} ({variances:.2g})", (name, method)
         assert median(*parse(name), EACH, 1) == 1
+
+
+def test_what_is_said_of_errors() -> None:
+    cases = set(curves("pruning")[["problem", "rows"]].itertuples(index=False, name=None))
+    others = set(curves("pruning")["method"]) - {EACH}
+    for problem, rows in cases:
+        assert min(others, key=lambda method: median(problem, rows, method, 2)) == "features"
+        if problem == "eggholder":
+            assert min(others, key=lambda method: median(problem, rows, method, 1)) == "pruned to 200"
 
 
 def test_times() -> None:
@@ -60,3 +69,11 @@ def test_regrets() -> None:
             means = [np.maximum(each[draws].mean(axis=1), LEAST) for each in (own, base)]
             middle = max(own.mean(), LEAST) / max(base.mean(), LEAST)
             assert marked_agrees(cell, Estimate(middle, means[0] / means[1])), (name, method, cell)
+
+
+def test_what_is_said_of_campaigns() -> None:
+    found = curves("pruning_campaigns")
+    later = found[(found["rows"] > 0) & (found["step"] > FIRST)]
+    means = later.groupby(["rows", "method"])["value"].mean().unstack("method")
+    assert (means.max(axis=1) / means.min(axis=1)).max() < 1.1
+    assert means.loc[5000, "features"] < means.loc[5000, "pruned to 200"]

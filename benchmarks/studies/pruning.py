@@ -275,7 +275,7 @@ def _tabulate_errors(fits: pd.DataFrame) -> pd.DataFrame:
     errors, variances = _take_medians(fits, _ERROR), _take_medians(fits, _VARIANCES_ERROR)
     found = {
         f"{problem}, {rows:,}": {
-            method: f"{errors[problem, rows, method]:.2f} ({variances[problem, rows, method]:.1g})"
+            method: f"{errors[problem, rows, method]:.2f} ({variances[problem, rows, method]:.2g})"
             for method in METHODS
             if method != EACH
         }
