@@ -22,6 +22,7 @@ from benchmarks.studies import (
     models,
     paper,
     pictures,
+    pruning,
     readers,
     recovery,
     regret_bounds,
@@ -79,6 +80,7 @@ _BENCHMARKS = {
     "ideas": ideas,
     "models": models,
     "pictures": pictures,
+    "pruning": pruning,
     "tuning-tables": tuning_tables,
 }
 

@@ -44,6 +44,7 @@ TARGETS = dict.fromkeys(("flipped", "same", "squared", "noisy flip"), "≤ 0.45 
 CHECKED = {
     "docs/algorithm1.md": {
         "function | evaluations", "function | evaluations (again)", "least λ | Ackley", "after trial | 5",
+        "pruning", "pruning times", "pruning campaigns",
     },
     BELIEFS: set(),
     TRANSFER: {f"beliefs {name}" for name in ("kinds", "functions", "continuous", "rival")} | PAIR_TABLES,

@@ -21,6 +21,7 @@ ASKS_ITSELF = {
     "studies/hostile/sqlite_cases.py",
     "studies/ideas.py",
     "studies/models.py",
+    "studies/pruning.py",
     "studies/readers.py",
     "studies/size.py",
     "studies/speed/data.py",

@@ -43,7 +43,7 @@ def test_every_prior_suggests(prior: str) -> None:
         ),
         4,
     )
-    kinds = {"average": Average, "uninformed": Average, "reweighted": TunedPrior, "as printed": TunedPrior}
+    kinds = {"average": Average, "uninformed": Average, "as printed": TunedPrior}
     assert isinstance(opt.surrogate, kinds.get(prior, Average))
     if prior not in kinds:
         assert {label.belief for label in opt.surrogate.hypotheses.labels} == {prior}
@@ -88,7 +88,7 @@ def test_a_kernel_of_ones_own_learns() -> None:
     assert opt.predict(POOL)["mean"].sub([bowl(setting) for setting in POOL]).abs().max() < 0.1
     with pytest.raises(InputError, match="LogRatio is not"):
         Optimizer(SPACE, old_data(rows=10), direction="maximize", transfer=TransferConfig(kernel=LogRatio()), seed=0)
-    for options in ({"kernel": Linear()}, {"prior": "reweighted"}):
+    for options in ({"kernel": Linear()}, {"prior": "reweighted", "ard": True}):
         with pytest.raises(InputError, match=r"learns from one old data set; got 2 \(old data 1, old data 2\)"):
             make_optimizer(SPACE, [old_data(rows=10), old_data(unrelated, rows=10)], **options)
 

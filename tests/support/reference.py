@@ -264,6 +264,51 @@ def ridge(gram, y, lam):
     return solve([[gram[i][j] + (lam if i == j else 0.0) for j in range(n)] for i in range(n)], y)
 
 
+def subset_ridge(gram, y, lam, kept):
+    """α and J = ‖y - K_AS α‖² + λ αᵀK_S α at its least, for the rows `kept`."""
+    moments = [[sum(row[i] * row[j] for row in gram) + lam * gram[i][j] for j in kept] for i in kept]
+    right = [sum(row[i] * value for row, value in zip(gram, y, strict=True)) for i in kept]
+    alpha = solve(moments, right)
+    residuals = [
+        value - sum(a * row[j] for a, j in zip(alpha, kept, strict=True)) for row, value in zip(gram, y, strict=True)
+    ]
+    norm = sum(a * b * gram[i][j] for a, i in zip(alpha, kept, strict=True) for b, j in zip(alpha, kept, strict=True))
+    return alpha, sum(r * r for r in residuals) + lam * norm
+
+
+def pruned_rows(gram, y, lam, most):
+    """Rows added one by one, half as many again as wanted, then removed one by one: always refitted, always least J."""
+    kept = []
+    while len(kept) < int(1.5 * most):
+        others = [row for row in range(len(y)) if row not in kept]
+        kept = min(([*kept, row] for row in others), key=lambda some: subset_ridge(gram, y, lam, some)[1])
+    while len(kept) > most:
+        fewer = [[row for row in kept if row != left_out] for left_out in kept]
+        kept = min(fewer, key=lambda some: subset_ridge(gram, y, lam, some)[1])
+    return sorted(kept)
+
+
+def subset_process(kernel, points, y, lam, kept):
+    """q(x)ᵀ(Q + λI)⁻¹q(x') as a function, and yᵀ(Q + λI)⁻¹y/n, for the process q = k_S(x)ᵀK_S⁻¹k_S(x') on all rows."""
+    number = lambda *pair: complex(kernel(list(pair))).real  # noqa: E731
+    chosen = [points[row] for row in kept]
+    gram = [[number(a, b) for b in chosen] for a in chosen]
+
+    def q(x, z):
+        right = [number(a, z) for a in chosen]
+        return sum(number(a, x) * share for a, share in zip(chosen, solve(gram, right), strict=True))
+
+    n = len(points)
+    ridged = [[q(points[i], points[j]) + (lam if i == j else 0.0) for j in range(n)] for i in range(n)]
+    signal = sum(a * b for a, b in zip(y, solve(ridged, y), strict=True)) / n
+
+    def explained(x, z):
+        right = solve(ridged, [q(a, z) for a in points])
+        return sum(q(a, x) * share for a, share in zip(points, right, strict=True))
+
+    return explained, signal
+
+
 def normal_equations(points, y, indices, lengthscales):
     """Σ_j φ(a_j)φ(a_j)ᵀ and Σ_j φ(a_j)y_j of a squared exponential, row by row."""
     gram, moment = [[0.0] * len(indices) for _ in indices], [0.0] * len(indices)

@@ -16,7 +16,7 @@ from support.cases import table
 from tunedprior import WeightPrior, pretrain
 from tunedprior.errors import FileFormatError
 from tunedprior.kernels import DotProduct, Exponential, LogRatio, Polynomial
-from tunedprior.machines import FeatureFit
+from tunedprior.machines import FeatureFit, PrunedLeastSquares
 
 Arrays = dict[str, np.ndarray]
 NESTED = "[" * 100_000 + "]" * 100_000
@@ -30,6 +30,7 @@ KERNELS = ("Linear", "Polynomial", "Sinh", "LogRatio", "SquaredExponential", "Di
 KINDS: dict[str, dict[str, Any]] = {
     "alpha": {},
     "features": {"kernel": Polynomial(5), "rows_with_alpha": 50},
+    "pruned": {"machine": PrunedLeastSquares(1.0, most=25), "rows_with_alpha": 50},
     "polynomial": {"kernel": Polynomial(3)},
     "exponential": {"kernel": Exponential()},
     "log ratio": {"kernel": LogRatio()},
@@ -44,9 +45,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     space = PLANT | {"gas": ["air", "argon", None]}
     found = {}
     for kind, options in KINDS.items():
-        if kind == "features":
+        if "rows_with_alpha" in options:
             prior = pretrain(plant_data(150), PLANT, **options)
-            assert isinstance(prior.fit, FeatureFit)
+            assert isinstance(prior.fit, FeatureFit) == (kind == "features")
         else:
             prior = pretrain(plant_data(10).assign(gas=["air", "argon"] * 5), space, **options)
         prior.save(path)
@@ -213,14 +214,14 @@ def test_headers_are_checked_before_anything_is_built(kind: str, files: dict[str
     assert sum(outcomes) < 0.2 * len(outcomes)
 
 
-@pytest.mark.parametrize("kind", ["alpha", "features"])
+@pytest.mark.parametrize("kind", ["alpha", "features", "pruned"])
 def test_arrays_are_checked_before_they_are_made(kind: str, files: dict[str, bytes], tmp_path: Path) -> None:
     outcomes = [usable(data, tmp_path / "x") for data in array_files(arrays_of(files[kind]))]
     assert len(outcomes) > 100
     assert sum(outcomes) < 0.2 * len(outcomes)
 
 
-@pytest.mark.parametrize("kind", ["alpha", "features"])
+@pytest.mark.parametrize("kind", ["alpha", "features", "pruned"])
 def test_damage_is_noticed(kind: str, files: dict[str, bytes], tmp_path: Path) -> None:
     outcomes = [usable(data, tmp_path / "x") for data in damaged(files[kind])]
     assert sum(outcomes) < 0.2 * len(outcomes)  # some bytes of an archive mean nothing
@@ -242,10 +243,15 @@ def test_what_used_to_load_is_refused(change: dict[str, Any], files: dict[str, b
 
 
 @pytest.mark.parametrize(
-    ("name", "change"), [("anchors", "NaN"), ("alpha", "NaN"), ("factor", "NaN"), ("indices", "large")]
+    ("name", "change"),
+    [
+        *(("anchors", "NaN"), ("alpha", "NaN"), ("factor", "NaN"), ("indices", "large"), ("inverse_root", "huge")),
+        *(("signal", "zero"), ("signal", "longer")),
+    ],
 )
-def test_arrays_that_used_to_load_are_refused(name: str, change: str, files: dict[str, bytes], tmp_path: Path) -> None:
-    arrays = arrays_of(files["features" if name in ("factor", "indices") else "alpha"])
+def test_arrays_that_cannot_be_are_refused(name: str, change: str, files: dict[str, bytes], tmp_path: Path) -> None:
+    kinds = {"factor": "features", "indices": "features", "inverse_root": "pruned", "signal": "pruned"}
+    arrays = arrays_of(files[kinds.get(name, "alpha")])
     assert not usable(file_of(arrays | {name: ARRAY_CHANGES[change](arrays[name])}), tmp_path / "x")
 
 

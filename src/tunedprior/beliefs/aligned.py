@@ -40,6 +40,7 @@ from tunedprior.kernels.explicit_features import (
 from tunedprior.kernels.free_kernel import Arguments, FreeKernel, Product
 from tunedprior.kernels.sections import Section, SectionValues, compute_exponentials_gradient, is_squared_exponential
 from tunedprior.machines import AlphaFit, FeatureFit, Fit
+from tunedprior.machines.machine import AnchorPosterior
 from tunedprior.numerics.linalg import compute_symmetric_root
 from tunedprior.numerics.stationary import compute_squared_differences, compute_squared_exponentials
 
@@ -295,6 +296,7 @@ class AlignedKernel(OptionalFeatures, AnchorAccess, AlignedKernelBase):
         by_features: Whether k(x) is computed from explicit features, or from all anchors (old settings). None: from
             features, if half as many of them as there are anchors meet the tolerance.
         tolerance: The error of K on average over the box, relative to its mean variance, that features may cause.
+        posterior: M and s_f², where the anchors are only some of the old rows.
     """
 
     _anchors: FittedAnchors
@@ -307,16 +309,19 @@ class AlignedKernel(OptionalFeatures, AnchorAccess, AlignedKernelBase):
         lam: float,
         by_features: bool | None = None,
         tolerance: float = TOLERANCE,
+        posterior: AnchorPosterior | None = None,
     ) -> None:
         free, points, alpha = check_anchors(base, anchors, alpha)
         super().__init__(free, points.shape[1])
-        self._anchors = make_fitted_anchors(self, points, alpha, lam)
+        self._anchors = make_fitted_anchors(self, points, alpha, lam, posterior)
         self.explicit: AlignedFeatureKernel | None = None
         if by_features is not False:
             most = MOST_FEATURES if by_features else len(points) // 2
-            self.explicit = self._make_feature_kernel(
-                most, check_positive(lam, "λ"), check_positive(tolerance, "tolerance")
-            )
+            # ‖M‖ is 1/λ at most where the anchors are all rows, and may be more where they stand for others.
+            norm = 1 / check_positive(lam, "λ")
+            if posterior is not None:
+                norm = float(torch.linalg.matrix_norm(self.inverse_root, 2)) ** 2
+            self.explicit = self._make_feature_kernel(most, norm, check_positive(tolerance, "tolerance"))
         if by_features and self.explicit is None:
             raise InputError(describe_too_many_features(free, points.shape[1], tolerance))
 
@@ -354,10 +359,11 @@ class AlignedKernel(OptionalFeatures, AnchorAccess, AlignedKernelBase):
         cross = self.base.evaluate_matrix(product, self.make_product(self.anchors))
         return cross @ self.alpha, cross @ self.inverse_root.mT
 
-    def _make_feature_kernel(self, most: int, lam: float, tolerance: float) -> AlignedFeatureKernel | None:
+    def _make_feature_kernel(self, most: int, known_norm: float, tolerance: float) -> AlignedFeatureKernel | None:
         """The kernel with k(x) ≈ Φφ(x); None if that takes more than `most` features.
 
-        With δ the missing part of the trace of K₂, |Δk(x)|² ≤ δ(x) δ(A) and |Δĝ(x)|² ≤ δ(x) |Δŵ|².
+        With δ the missing part of the trace of K₂, |Δk(x)|² ≤ δ(x) δ(A) and |Δĝ(x)|² ≤ δ(x) |Δŵ|²; `known_norm` bounds
+        ‖M‖.
         """
         if most < 1 or not has_features(self.base) or self.base.features_are_places:
             return None
@@ -380,7 +386,7 @@ class AlignedKernel(OptionalFeatures, AnchorAccess, AlignedKernelBase):
             weights = phi @ self.alpha
             in_box = ROUNDING * height**2 if complete else bound_missing_variance(self.base, indices, at_anchors)
             off_mean = (in_box * (max(norm - float(weights @ weights), 0.0) + rounding)) ** 0.5
-            off_known = (in_box * missing * float(gram.trace()) / lam) ** 0.5
+            off_known = (in_box * missing * float(gram.trace()) * known_norm) ** 0.5
             error = off_mean * (2 * height * norm**0.5 + off_mean)
             error += float(self.variance) * off_known * (2 * height + off_known)
             if error <= allowed:
@@ -408,7 +414,7 @@ class AlignedBelief(KernelBelief):
 
     def make_kernel_from_alpha(self, fit: AlphaFit) -> Kernel:
         """The `AlignedKernel` kernel of a fit with a coefficient α_j for each old row."""
-        return AlignedKernel(fit.kernel, fit.anchors, fit.alpha, fit.lam)
+        return AlignedKernel(fit.kernel, fit.anchors, fit.alpha, fit.lam, posterior=fit.posterior)
 
     def make_kernel_from_features(self, fit: FeatureFit) -> Kernel:
         """The `AlignedFeatureKernel` kernel of a fit with a weight for each feature."""

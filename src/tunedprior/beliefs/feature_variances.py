@@ -2,7 +2,8 @@
 
 Throughout, w are the weights of the features φ = τ ⊙ ϑ, ŵ = Σ_j α_j φ(a_j) is their posterior mean given old data A,
 s_f² = αᵀ(K_A + λI)α/|A| their prior variance, M = (K_A + λI)⁻¹, and L₄(a, a', x, x') = Σ_i τ_i⁴
-ϑ_i(a)ϑ_i(a')ϑ_i(x)ϑ_i(x'). The anchors a_j are old settings.
+ϑ_i(a)ϑ_i(a')ϑ_i(x)ϑ_i(x'). The anchors a_j are old settings; where they are only some of these, M
+and s_f² are those of an `AnchorPosterior`.
 """
 
 from abc import abstractmethod
@@ -39,6 +40,7 @@ from tunedprior.kernels.midpoints import MidpointRoot
 from tunedprior.kernels.sections import Section
 from tunedprior.kernels.stationary import StationarySquaredExponential
 from tunedprior.kernels.table1 import SquaredExponential, evaluate_squared_exponential_l4
+from tunedprior.machines.machine import AnchorPosterior
 from tunedprior.numerics.linalg import cholesky
 
 #: The share of the mean variance over the box that the features left out may make up.
@@ -52,9 +54,14 @@ class FittedAnchors(Anchors):
     inverse_root: Tensor
 
 
-def make_fitted_anchors(kernel: FixedKernel, points: Tensor, alpha: Tensor, lam: float | None) -> FittedAnchors:
-    """The anchors and α, with s_f² and R derived from λ; without λ s_f² = 0 and R has no rows."""
+def make_fitted_anchors(
+    kernel: FixedKernel, points: Tensor, alpha: Tensor, lam: float | None, posterior: AnchorPosterior | None = None
+) -> FittedAnchors:
+    """The anchors and α, with s_f² and R of the posterior, or derived from λ; with neither s_f² = 0, R has no rows."""
     points, alpha = points.double(), alpha.double()
+    if posterior is not None:
+        signal = points.new_tensor(posterior.signal)
+        return FittedAnchors(points, alpha, variance=signal, inverse_root=posterior.inverse_root.to(points))
     variance, inverse_root = points.new_zeros(()), points.new_zeros(0, len(points))
     if lam is not None:
         at_anchors = kernel.make_product(points)
@@ -117,6 +124,7 @@ class CoefficientVarianceKernel(OptionalFeatures, AnchorAccess, FixedKernel):
         lam: float | None,
         by_features: bool | None,
         tolerance: float,
+        posterior: AnchorPosterior | None = None,
     ) -> None:
         free, points, alpha = check_anchors(base, anchors, alpha)
         if lam is not None and free.features_are_places:
@@ -125,7 +133,7 @@ class CoefficientVarianceKernel(OptionalFeatures, AnchorAccess, FixedKernel):
                 "the weight of none. Use SquaredExponential, or the reweighted belief."
             )
         super().__init__(free, points.shape[1])
-        self._anchors = make_fitted_anchors(self, points, alpha, lam)
+        self._anchors = make_fitted_anchors(self, points, alpha, lam, posterior)
         tolerance = check_positive(tolerance, "tolerance")
         self._root: MidpointRoot | None = None
         explicit = by_features if by_features is not None else expects_few_features(self.base, points.shape[1])

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import log, log1p
 
 import torch
 from gpytorch.kernels import Kernel
@@ -59,10 +60,14 @@ class FixedReweightedKernel(CoefficientVarianceKernel):
         return torch.finfo(fourth.dtype).eps * (fourth.sqrt() @ self.alpha.abs()).square()
 
 
-def _learn_places(fit: Fit) -> Fit:
-    """The same fit with the stationary kernel, if it has a coefficient α_j for each row; otherwise as it is."""
+# The prior probability of monomials where there are places too; chosen on flipped functions (docs/experiments.md).
+_ON_MONOMIALS = 0.2
+
+
+def _move_to_places(fit: Fit) -> Fit | None:
+    """The same fit with the stationary kernel, if it has a coefficient α_j for each row; otherwise None."""
     if not isinstance(fit, AlphaFit) or not isinstance(fit.kernel, SquaredExponential):
-        return fit
+        return None
     return replace(fit, kernel=StationarySquaredExponential(fit.kernel.lengthscale.detach()).requires_grad_(False))
 
 
@@ -70,8 +75,8 @@ def _learn_places(fit: Fit) -> Fit:
 class ReweightedBelief(KernelBelief):
     """Σ_i ŵ_i² ϑ_iϑ_i': the kernel of the Theorem.
 
-    In an average its features are places: the squared exponential K₂ that g was learnt with, and so α, is also that of
-    `StationarySquaredExponential`, which has no origin.
+    In an average it has two versions of each fit, with monomials and with places for features: the K₂ that g was learnt
+    with, and so α, is that of `SquaredExponential` and of `StationarySquaredExponential`, which has no origin.
     """
 
     name = "reweighted"
@@ -79,8 +84,16 @@ class ReweightedBelief(KernelBelief):
     def make_prior_covariances(
         self, fits: Sequence[Fit], axes: Axes, whatever_the_cost: bool = False
     ) -> list[PriorCovariance]:
-        """One version for each fit whose kernel does not vanish, on places where the fit has an α for each row."""
-        return super().make_prior_covariances([_learn_places(fit) for fit in fits], axes, whatever_the_cost)
+        """Of each fit a version on monomials, if that is cheap, and one on places, if the fit has an α for each row."""
+        on_places = {number: moved for number, fit in enumerate(fits) if (moved := _move_to_places(fit)) is not None}
+        numbers = list(on_places)
+        found = [
+            replace(version, fit_index=numbers[version.fit_index], log_prior=version.log_prior + log1p(-_ON_MONOMIALS))
+            for version in super().make_prior_covariances(list(on_places.values()), axes, whatever_the_cost)
+        ]
+        others = super().make_prior_covariances(fits, axes, whatever_the_cost and not found)
+        share = log(_ON_MONOMIALS) if found else 0.0
+        return found + [replace(version, log_prior=version.log_prior + share) for version in others]
 
     def make_kernel_from_alpha(self, fit: AlphaFit) -> Kernel:
         """The `FixedReweightedKernel` kernel of a fit with a coefficient α_j for each old row."""

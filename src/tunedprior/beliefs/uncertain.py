@@ -7,6 +7,7 @@ from tunedprior.beliefs.registry import KernelBelief, register
 from tunedprior.checks import Numbers
 from tunedprior.kernels.explicit_features import FeatureKernel
 from tunedprior.machines import AlphaFit, FeatureFit
+from tunedprior.machines.machine import AnchorPosterior
 
 
 class UncertainKernel(WeightVarianceKernel):
@@ -20,6 +21,7 @@ class UncertainKernel(WeightVarianceKernel):
         by_features: Whether to use explicit features, whose cost does not depend on |A|, or the exact sum over pairs
             of anchors, for SquaredExponential alone. None: features if not too many meet `tolerance`, else the sum.
         tolerance: The share of the trace ∫ K(x, x) dx over the box that features may miss; s_f² K₂ is always exact.
+        posterior: M and s_f², where the anchors are only some of the old rows.
     """
 
     def __init__(
@@ -30,8 +32,9 @@ class UncertainKernel(WeightVarianceKernel):
         lam: float,
         by_features: bool | None = None,
         tolerance: float = TOLERANCE,
+        posterior: AnchorPosterior | None = None,
     ) -> None:
-        super().__init__(base, anchors, alpha, lam, by_features, tolerance)
+        super().__init__(base, anchors, alpha, lam, by_features, tolerance, posterior)
 
 
 @register
@@ -42,7 +45,7 @@ class UncertainBelief(KernelBelief):
 
     def make_kernel_from_alpha(self, fit: AlphaFit) -> Kernel:
         """The `UncertainKernel` kernel of a fit with a coefficient α_j for each old row."""
-        return UncertainKernel(fit.kernel, fit.anchors, fit.alpha, fit.lam)
+        return UncertainKernel(fit.kernel, fit.anchors, fit.alpha, fit.lam, posterior=fit.posterior)
 
     def make_kernel_from_features(self, fit: FeatureFit) -> Kernel:
         """Σ_i E[w_i²|A] φ_iφ_i' for a fit with a weight for each feature; all other features have variance s_f²."""

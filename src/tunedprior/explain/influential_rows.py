@@ -148,7 +148,7 @@ def rank_influential_rows(
 
     Without row j, ridge regression has α - α_j M_j/M_jj in place of α, where M = (K_A + λI)⁻¹; responses are Kα + λα.
     For other machines the influence is the size of α_j K₂(a_j, x), the row's own term, and only the sign of its
-    response is known. Empty where there are no coefficients for rows.
+    response is known. Empty where there are no coefficients for rows, or only some rows have one, for all of them.
 
     Args:
         fits: Fits with their weights; those with the same anchors as the last one count.
@@ -162,6 +162,8 @@ def rank_influential_rows(
     if not fits or not isinstance(fits[-1][0], AlphaFit):
         return []
     last = fits[-1][0]
+    if last.posterior is not None:
+        return []
     change = torch.zeros(len(sample), len(last.alpha), dtype=torch.float64)
     whole = 0.0
     with torch.no_grad():

@@ -2,6 +2,7 @@
 
 from tunedprior.machines.feature_ridge import FeatureFit
 from tunedprior.machines.machine import AlphaFit, Fit, LeastSquares, Machine, compute_loo_error
+from tunedprior.machines.pruning import PrunedLeastSquares
 from tunedprior.machines.selection import Selection, select
 from tunedprior.machines.support_vector import SupportVectorClassifier, SupportVectorRegressor
 
@@ -11,6 +12,7 @@ __all__ = [
     "Fit",
     "LeastSquares",
     "Machine",
+    "PrunedLeastSquares",
     "Selection",
     "SupportVectorClassifier",
     "SupportVectorRegressor",

@@ -4,9 +4,10 @@ A fit is a function g with a coefficient for each row (`AlphaFit`) or for each f
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from tunedprior.checks import Numbers, check_positive, check_table, refuse_other
 from tunedprior.errors import VanishingKernelWarning
 from tunedprior.kernels import FreeKernel, LengthscaleKernel, ReweightedKernel, SquaredExponential
 from tunedprior.numerics.linalg import cholesky, compute_profile_log_evidence, solve_posdef
-from tunedprior.source_data.training_set import check_distinct_rows
+from tunedprior.source_data.training_set import check_distinct_rows, check_varied_rows
 
 #: The grid on which λ maximises the marginal likelihood, for responses of variance 1.
 LAMBDAS = np.geomspace(1e-4, 3.0, 20)
@@ -44,6 +45,21 @@ class Fit(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class AnchorPosterior:
+    """k(x)ᵀMk(x'), the part of K₂(x, x') that all old rows explain, where only some rows, the anchors, have an α.
+
+    k(x) is K₂ between the anchors and x. Of a fit with an α for every row M is (K_A + λI)⁻¹.
+
+    Attributes:
+        inverse_root: R with RᵀR = M, `a x a`.
+        signal: s_f², the prior variance of the weights of g.
+    """
+
+    inverse_root: Float[Tensor, "a a"]
+    signal: float
+
+
+@dataclass(frozen=True, eq=False)
 class AlphaFit:
     """g(x) = Σ_j α_j K₂(a_j, x) + b: the dual form, with a coefficient α_j for each old row.
 
@@ -53,6 +69,7 @@ class AlphaFit:
         alpha: The coefficients α_j, `a`.
         lam: λ, the regularisation that α was learnt with.
         bias: b; 0 for machines without one.
+        posterior: What all rows say of g, where the anchors are only some of them; None: the anchors are all rows.
     """
 
     kernel: Kernel
@@ -60,6 +77,7 @@ class AlphaFit:
     alpha: Float[Tensor, " a"]
     lam: float
     bias: float = 0.0
+    posterior: AnchorPosterior | None = None
 
     @classmethod
     def fit_by_evidence(
@@ -88,6 +106,21 @@ class AlphaFit:
             cross: Tensor = self.kernel(x, self.anchors).to_dense()
         return cross.to(self.alpha) @ self.alpha + self.bias
 
+    def to_arrays(self) -> dict[str, Tensor]:
+        """The fit as tensors to be saved, for `from_arrays`."""
+        found = {"anchors": self.anchors, "alpha": self.alpha}
+        if self.posterior is not None:
+            found["inverse_root"] = self.posterior.inverse_root
+            found["signal"] = torch.tensor([self.posterior.signal], dtype=torch.float64)
+        return found
+
+    @classmethod
+    def from_arrays(cls, kernel: Kernel, lam: float, arrays: Mapping[str, Tensor], bias: float = 0.0) -> "AlphaFit":
+        """Restore the fit from the tensors of `to_arrays`."""
+        root = arrays.get("inverse_root")
+        posterior = None if root is None else AnchorPosterior(root, float(arrays["signal"]))
+        return cls(kernel, arrays["anchors"], arrays["alpha"], lam, bias, posterior)
+
     def make_reweighted_kernel(self) -> ReweightedKernel:
         """K^A_m, the kernel re-weighted with α (the Theorem); the bias plays no part."""
         return ReweightedKernel(deepcopy(self.kernel), self.anchors, self.alpha)
@@ -111,6 +144,9 @@ class Machine(ABC):
 
     lam: float
 
+    #: Whether several rows may have the same settings; they are averaged before, otherwise.
+    allows_repeats: ClassVar[bool] = False
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "lam", check_positive(self.lam, "λ"))
 
@@ -131,7 +167,8 @@ class Machine(ABC):
         # With active_dims a kernel's inputs are not the table's columns: GPyTorch picks them later.
         refuse_other_types(kernel, Kernel, "kernel", "a GPyTorch kernel, such as SquaredExponential()")
         whole = isinstance(kernel, FreeKernel) and kernel.active_dims is None
-        return check_distinct_rows(X, y, num_inputs=kernel.num_inputs if whole else None)
+        check_rows = check_varied_rows if self.allows_repeats else check_distinct_rows
+        return check_rows(X, y, num_inputs=kernel.num_inputs if whole else None)
 
     @abstractmethod
     def solve(self, gram: Float[Tensor, "n n"], y: Float[Tensor, " n"]) -> tuple[Float[Tensor, " n"], float]:

@@ -87,6 +87,7 @@ def select(
     template = _make_template(kernel, X, ard)
     if isinstance(machine, LeastSquares):
         found = _select_by_gradient(template, X, y, ard, lam_bounds or LEAST_SQUARES_LAMBDAS, seed)
+        found = replace(found, machine=replace(machine, lam=found.machine.lam))  # as of `machine`, such as pruned
     else:
         if ard:
             shape = _select_by_gradient(template, X, y, ard, lam_bounds or LEAST_SQUARES_LAMBDAS, seed).kernel

@@ -154,9 +154,7 @@ def _encode_fit(fit: Fit) -> SavedFit:
 
 
 def _collect_tensors(fit: Fit) -> dict[str, Tensor]:
-    if isinstance(fit, AlphaFit):
-        return {"anchors": fit.anchors, "alpha": fit.alpha}
-    if isinstance(fit, FeatureFit):
+    if isinstance(fit, AlphaFit | FeatureFit):
         return fit.to_arrays()
     raise InputError(f"A {type(fit).__name__} cannot be stored.")
 
@@ -206,7 +204,7 @@ def _decode_fit(saved: SavedFit, prefix: str, arrays: Mapping[str, np.ndarray], 
     kernel = make_kernel(saved.kernel, arguments).requires_grad_(False)
     tensors = {name: torch.as_tensor(one) for name, one in own.items()}
     if "alpha" in tensors:
-        return AlphaFit(kernel, tensors["anchors"], tensors["alpha"], saved.lam, saved.bias)
+        return AlphaFit.from_arrays(kernel, saved.lam, tensors, saved.bias)
     return FeatureFit.from_arrays(kernel, saved.lam, tensors)
 
 

@@ -147,10 +147,7 @@ def check_distinct_rows(
     X: Numbers, y: Numbers, num_inputs: int | None = None
 ) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]:
     """Return X and y as tensors; raise an error unless points are distinct and finite and y varies."""
-    X = check_table(X, "Old settings", num_inputs=num_inputs)
-    y = check_responses(y, X, "Old responses")
-    if X.shape[0] == 1:
-        raise NothingToLearnError("Old data must hold at least two points; got one. Optimise without it.")
+    X, y = check_varied_rows(X, y, num_inputs)
     _, row_of, counts = torch.unique(X, dim=0, return_inverse=True, return_counts=True)
     if (counts > 1).any():
         repeated = (counts[row_of] > 1).nonzero().flatten().tolist()
@@ -159,6 +156,17 @@ def check_distinct_rows(
             f"(rows {format_list(repeated)}). Merge repeated measurements with tunedprior.average_replicates(X, y) "
             "(labels=True for -1 and +1)."
         )
+    return X, y
+
+
+def check_varied_rows(
+    X: Numbers, y: Numbers, num_inputs: int | None = None
+) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]:
+    """Return X and y as tensors; raise an error unless there are two points or more, all finite, and y varies."""
+    X = check_table(X, "Old settings", num_inputs=num_inputs)
+    y = check_responses(y, X, "Old responses")
+    if X.shape[0] == 1:
+        raise NothingToLearnError("Old data must hold at least two points; got one. Optimise without it.")
     if is_flat(y):
         but = "" if (y == y[0]).all() else " but for rounding"
         raise NothingToLearnError(

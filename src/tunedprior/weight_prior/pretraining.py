@@ -25,7 +25,16 @@ from tunedprior.explain.source_explanation import LARGE_DEAD_SHARE, describe_dea
 from tunedprior.kernels import FreeKernel, SquaredExponential
 from tunedprior.kernels.explicit_features import OPEN_REACH, has_features
 from tunedprior.kernels.free_kernel import refuse_other_kernels
-from tunedprior.machines import AlphaFit, FeatureFit, LeastSquares, Machine, Selection, SupportVectorClassifier, select
+from tunedprior.machines import (
+    AlphaFit,
+    FeatureFit,
+    LeastSquares,
+    Machine,
+    PrunedLeastSquares,
+    Selection,
+    SupportVectorClassifier,
+    select,
+)
 from tunedprior.machines.feature_ridge import FeatureMap, NormalEquations, make_accuracy_error, solve_exactly
 from tunedprior.machines.selection import SUPPORT_VECTOR_LAMBDAS, refuse_other_bounds
 from tunedprior.numerics.isolation import isolate_computation
@@ -129,7 +138,8 @@ def pretrain(
         kernel: A free kernel; its parameter and λ are chosen by leave-one-out error. Default: `SquaredExponential`.
         ard: One length-scale per input, instead of one for all.
         machine: The machine to train. Default: `LeastSquares` for numbers and for many rows,
-            `SupportVectorClassifier` for labels.
+            `SupportVectorClassifier` for labels. `PrunedLeastSquares(1.0, most=200)` learns from all of many rows, and
+            gives an α to 200 of them.
         target: The column that holds the response.
         direction: Which way is better; a failed old run counts as the worst response there was.
         lam_bounds: Search interval of λ. Default: 0.01 to 10. Old responses are scaled to variance 1, so that assumes
@@ -210,14 +220,16 @@ def learn_weight_prior(
         "places": few.places,
     }  # fmt: skip
     choose = partial(select, kernel=kernel, X=few.points, y=few.response, ard=options.ard, seed=options.seed)
-    if (
-        len(few) < len(rows)
-        and isinstance(options.machine, LeastSquares | None)
-        and has_features(kernel, few.points.shape[1])
-    ):
+    pruned = options.machine if isinstance(options.machine, PrunedLeastSquares) else None
+    by_squares, featured = isinstance(options.machine, LeastSquares | None), has_features(kernel, few.points.shape[1])
+    if len(few) < len(rows) and by_squares and (pruned or featured):
         lambdas = options.get_lam_bounds(LeastSquares(1.0))
         chosen = choose(LeastSquares(1.0), lam_bounds=lambdas)
-        best, lam = confirm_kernel(chosen, rows.points.to(device), rows.response.to(device), lambdas, options.seed)
+        best, lam = chosen.kernel.requires_grad_(False), chosen.machine.lam
+        if featured:
+            best, lam = confirm_kernel(chosen, rows.points.to(device), rows.response.to(device), lambdas, options.seed)
+        if pruned:
+            return _fit_pruned(replace(pruned, lam=lam), best.to("cpu"), rows, chosen.error, about)
         if options.as_printed:
             return _fit_all_as_printed(best.to("cpu"), lam, rows, about)
         feature_map = FeatureMap.from_largest_features(
@@ -230,9 +242,35 @@ def learn_weight_prior(
         warn(f"Old data has {len(rows):,} rows; learning from a random choice of {len(few)}.", OldDataWarning)
     machine = options.machine or options.choose_machine(data.labels)
     chosen = choose(machine, lam_bounds=options.get_lam_bounds(machine))
+    if isinstance(chosen.machine, PrunedLeastSquares):
+        return _fit_pruned(chosen.machine, chosen.kernel.requires_grad_(False), few, chosen.error, about)
     trained = chosen.machine.fit(chosen.kernel, few.points, few.response)
     fixed = AlphaFit(chosen.kernel.requires_grad_(False), few.points, trained.alpha, chosen.machine.lam)
     return WeightPrior(fixed, machine=type(machine).__name__, error=chosen.error, **about)
+
+
+def _fit_pruned(
+    machine: PrunedLeastSquares, kernel: FreeKernel, rows: TrainingSet, unpruned: float, about: dict[str, Any]
+) -> WeightPrior:
+    """Fit all rows with an α for some; a warning if a fit of fewer rows with an α each predicted better.
+
+    Args:
+        machine: The machine, with its λ.
+        kernel: The kernel, its parameters fixed.
+        rows: All rows.
+        unpruned: The leave-one-out error of the rows that the kernel was chosen on, each with an α.
+        about: The other fields of the prior.
+    """
+    fit, error = machine.fit_with_error(kernel, rows.points, rows.response)
+    if error > _WORSE * unpruned:
+        warn(
+            f"Pruned to {len(fit.alpha)} rows, the fit predicts worse than one with an α for each row of a sample "
+            f"(mean squared error {error:.3g} against {unpruned:.3g}). Raise most, or leave machine out.",
+            OldDataWarning,
+        )
+    if fit.posterior is not None:
+        about = about | {"anchors": fit.anchors, "places": ()}
+    return WeightPrior(fit, machine=type(machine).__name__, error=error, **about)
 
 
 def _fit_all_as_printed(kernel: FreeKernel, lam: float, rows: TrainingSet, about: dict[str, Any]) -> WeightPrior:

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from tunedprior.errors import FileFormatError, InputError, TunedPriorError
 from tunedprior.kernels.registry import check_kernel_arguments, get_kernel_arguments, make_kernel
-from tunedprior.machines import AlphaFit, FeatureFit
+from tunedprior.machines import AlphaFit, FeatureFit, Fit
 from tunedprior.space.encoding import Axis, Box
 from tunedprior.tables import check_file_name
 
@@ -162,6 +162,7 @@ def _find_contradictions(header: WeightPriorHeader) -> Iterable[str]:
 
 _PLAIN_FIELDS = ("machine", "error", "reach", "response_shift", "response_scale")
 _OF_ALPHA = frozenset(("anchors", "alpha"))
+_OF_PRUNED = _OF_ALPHA | {"inverse_root", "signal"}
 _OF_FEATURES = _OF_ALPHA | {"indices", "weights", "factor", "signal_and_missing"}
 
 # Upper bounds on what is read: of the file in bytes, and of the powers of a feature, summed over the inputs.
@@ -181,8 +182,8 @@ def encode_prior(prior: "WeightPrior") -> bytes:
         "lam": prior.lam,
         **{name: getattr(prior, name) for name in _PLAIN_FIELDS},
     }
-    tensors = {"anchors": prior.anchors, "alpha": prior.alpha}
-    tensors |= prior.fit.to_arrays() if isinstance(prior.fit, FeatureFit) else {}
+    assert isinstance(prior.fit, AlphaFit | FeatureFit)
+    tensors = {"anchors": prior.anchors, "alpha": prior.alpha} | prior.fit.to_arrays()
     try:
         data = pack_archive(json.dumps(header).encode(), tensors)
         decode_prior(data)  # whatever is written can be read again
@@ -227,13 +228,16 @@ def is_weight_prior(path: str | PathLike[str]) -> bool:
 
 
 def refuse_unusable(prior: "WeightPrior", path: str | PathLike[str]) -> None:
-    """Raise a `FileFormatError` if g or the kernel is not finite at the old settings or at two corners of the box."""
+    """Raise a `FileFormatError` if g or the kernel is not finite at the old settings or at two corners of the box.
+
+    Nor may old data explain more of K₂ than there is.
+    """
     corner = torch.full_like(prior.anchors[:1], prior.reach)
     points = torch.cat([prior.anchors, corner, -corner])
     try:
         with torch.no_grad():
             values = torch.cat([prior.make_kernel()(points, diag=True), prior.fit(points)])
-        usable = bool(torch.isfinite(values).all())
+            usable = bool(torch.isfinite(values).all()) and _has_sound_posterior(prior.fit, points)
     except (TunedPriorError, ArithmeticError, RuntimeError, ValueError, IndexError, MemoryError):
         usable = False
     if not usable:
@@ -241,6 +245,15 @@ def refuse_unusable(prior: "WeightPrior", path: str | PathLike[str]) -> None:
             f"{os.fspath(path)!r} is not a weight prior, or is damaged (its kernel is not finite). "
             "Make it again with prior.save(path)."
         )
+
+
+def _has_sound_posterior(fit: Fit, points: Tensor) -> bool:
+    """Whether k(x)ᵀMk(x) ≤ K₂(x, x) at these points, where M is stored with the fit."""
+    if not isinstance(fit, AlphaFit) or fit.posterior is None:
+        return True
+    cross, whole = fit.kernel(points, fit.anchors).to_dense(), fit.kernel(points, diag=True)
+    explained = (cross @ fit.posterior.inverse_root.mT).square().sum(1)
+    return bool((explained <= (1 + _ROUNDING) * whole).all())
 
 
 def decode_prior(data: bytes) -> dict[str, Any]:
@@ -253,17 +266,16 @@ def decode_prior(data: bytes) -> dict[str, Any]:
     box = make_box(header.axes)
     check_arrays(arrays, box.num_inputs)
     tensors = {name: torch.as_tensor(array) for name, array in arrays.items()}
-    anchors, alpha = tensors.pop("anchors"), tensors.pop("alpha")
+    fit_type: type[AlphaFit | FeatureFit] = FeatureFit if "weights" in tensors else AlphaFit
     try:
         base = make_kernel(header.kernel, arguments).requires_grad_(False)
         if base.num_inputs not in (None, box.num_inputs):
             raise InputError(f"{base.num_inputs} length-scales for {box.num_inputs} inputs")
-        fit = (
-            FeatureFit.from_arrays(base, header.lam, tensors) if tensors else AlphaFit(base, anchors, alpha, header.lam)
-        )
+        fit = fit_type.from_arrays(base, header.lam, tensors)
     except InputError as error:
         raise FileFormatError(f"is not a weight prior, or is damaged (its kernel: {error})") from error
-    return {"fit": fit, "anchors": anchors, "box": box, **{name: getattr(header, name) for name in _PLAIN_FIELDS}}
+    plain = {name: getattr(header, name) for name in _PLAIN_FIELDS}
+    return {"fit": fit, "anchors": tensors["anchors"], "box": box, **plain}
 
 
 def make_box(entries: Iterable[AxisEntry]) -> Box:
@@ -273,7 +285,7 @@ def make_box(entries: Iterable[AxisEntry]) -> Box:
 
 def check_arrays(arrays: Mapping[str, np.ndarray], d: int) -> None:
     """Check the arrays of a fit: types, shapes, finite numbers, and a size that can be used."""
-    wanted = _OF_ALPHA if arrays.keys() <= _OF_ALPHA else _OF_FEATURES
+    wanted = next((some for some in (_OF_ALPHA, _OF_PRUNED) if arrays.keys() <= some), _OF_FEATURES)
     missing, surplus = sorted(wanted - arrays.keys()), sorted(arrays.keys() - wanted)
     if missing or surplus:
         told = f"lacks {missing[0]!r}" if missing else f"has a part {surplus[0][:40]!r} of another format"
@@ -281,13 +293,15 @@ def check_arrays(arrays: Mapping[str, np.ndarray], d: int) -> None:
     a = len(arrays["anchors"]) if arrays["anchors"].ndim else 0
     p = len(arrays["weights"]) if wanted is _OF_FEATURES and arrays["weights"].ndim else 0
     shapes = {"anchors": (a, d), "alpha": (0,) if p else (a,), "indices": (p, d), "weights": (p,), "factor": (p, p)}
-    shapes["signal_and_missing"] = (2,)
+    shapes |= {"signal_and_missing": (2,), "inverse_root": (a, a), "signal": (1,)}
     for name in sorted(wanted):
         array, kind = arrays[name], np.int64 if name == "indices" else np.float64
         if array.dtype != kind or array.shape != shapes[name] or not np.isfinite(array).all():
             _refuse(name, f"must be finite, {np.dtype(kind)}, of shape {shapes[name]}")
     if a < 1 or d < 1 or np.abs(arrays["anchors"]).max() > 1 + _ROUNDING:
         _refuse("anchors", "must lie in [-1, 1], in one row or more")
+    if wanted is _OF_PRUNED and arrays["signal"] <= 0:
+        _refuse("signal", "must be a variance")
     if wanted is _OF_FEATURES:
         _check_features(arrays)
 
