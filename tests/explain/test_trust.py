@@ -158,7 +158,7 @@ def test_trust_reads_as_a_sentence_and_two_tables() -> None:
 @pytest.mark.parametrize("options", [{}, {"prior": "uninformed"}, {"prior": "reweighted"}], ids=str)
 def test_without_an_average_there_is_no_trust(options: dict) -> None:
     opt = make_optimizer(SPACE, old_data(rows=10) if options else None, **options)
-    has = "the one model TunedPrior" if options.get("prior") == "reweighted" else "no old data that is used"
+    has = "the single belief 'reweighted'" if options.get("prior") == "reweighted" else "no old data that is used"
     with pytest.raises(InputError, match=f"prior='average'; this Optimizer has {has}"):
         opt.trust  # noqa: B018  # a property
 

@@ -660,7 +660,9 @@ class Optimizer:
     def _update_trust(self, response: Objective, surrogate: Surrogate) -> Trust:
         if not isinstance(surrogate, BeliefWeighingSurrogate) or not surrogate.weighs_beliefs:
             no_old_data = isinstance(surrogate, SourceSurrogate) and not surrogate.sources
-            has = "no old data that is used" if no_old_data else f"the one model {type(surrogate).__name__}"
+            own, prior = self.config.search.model, self.config.transfer.prior
+            alone = f"the single belief {prior!r}" if own is None else f"a model of your own, {type(surrogate).__name__}"
+            has = "no old data that is used" if no_old_data else alone
             raise InputError(
                 "Trust is a matter of several beliefs, so it takes old data and prior='average'; this Optimizer has "
                 f"{has}."
