@@ -170,7 +170,7 @@ def test_support_vector_ard_takes_its_shape_from_least_squares() -> None:
 
 
 def test_ard_needs_lengthscales() -> None:
-    with pytest.raises(InputError, match="needs a kernel with length-scales, .* got Linear"):
+    with pytest.raises(InputError, match=r"needs a kernel with length-scales, .* got Linear"):
         select(LeastSquares(1.0), Linear(), *wave(10), ard=True)
     with pytest.raises(InputError, match=r"needs a kernel of tunedprior\.kernels; got RBFKernel"):
         select(LeastSquares(1.0), RBFKernel(), *wave(10))

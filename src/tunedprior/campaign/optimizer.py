@@ -661,7 +661,8 @@ class Optimizer:
         if not isinstance(surrogate, BeliefWeighingSurrogate) or not surrogate.weighs_beliefs:
             no_old_data = isinstance(surrogate, SourceSurrogate) and not surrogate.sources
             own, prior = self.config.search.model, self.config.transfer.prior
-            alone = f"the single belief {prior!r}" if own is None else f"a model of your own, {type(surrogate).__name__}"
+            model = f"a model of your own, {type(surrogate).__name__}"
+            alone = f"the single belief {prior!r}" if own is None else model
             has = "no old data that is used" if no_old_data else alone
             raise InputError(
                 "Trust is a matter of several beliefs, so it takes old data and prior='average'; this Optimizer has "
