@@ -15,7 +15,13 @@ from tunedprior.beliefs.matched import MatchedKernel
 from tunedprior.beliefs.reweighted import FixedReweightedKernel
 from tunedprior.beliefs.uncertain import UncertainKernel
 from tunedprior.errors import DomainError, InputError
-from tunedprior.kernels import ReweightedKernel, SquaredExponential, StationarySquaredExponential, WithBias
+from tunedprior.kernels import (
+    ReweightedKernel,
+    SquaredExponential,
+    StationarySquaredExponential,
+    WithBias,
+    stationary,
+)
 from tunedprior.kernels.stationary import SPACING, number_offsets
 
 LENGTHSCALES = {"one": [0.6, 0.6], "ARD": [0.4, 1.1]}
@@ -202,6 +208,41 @@ def test_explicit_places_serve_their_box_alone() -> None:
     fixed = FixedReweightedKernel(make([0.6, 0.6]), table(4, 2), normal(4), by_features=True)
     with pytest.raises(DomainError, match="by_features=False"):
         fixed(torch.tensor([[1.5, 0.0]], dtype=torch.float64)).to_dense()
+
+
+@pytest.mark.parametrize("m", [2, 4])
+@BY_LENGTHSCALES
+def test_the_quadratic_form_equals_loops_over_pairs_of_anchors(lengthscales: list[float], m: int) -> None:
+    kernel, anchors, alpha = make(lengthscales), table(3, 2, seed=9), normal(3)
+    xs = [table(2, 2, seed=k) for k in range(m)]
+    groups = [kernel.make_product(x) for x in xs]
+    left = groups[0] if m == 2 else groups[0].multiply_rows(groups[1])
+    right = groups[1] if m == 2 else groups[2].multiply_rows(groups[3])
+    values = kernel.sum_over_anchor_pairs(kernel.make_product(anchors), alpha, left, right)
+    for row in range(2):
+        for column in range(2):
+            points = [x[row if k < m // 2 else column].tolist() for k, x in enumerate(xs)]
+            expected = reference.reweighted(by_quadrature(lengthscales), points, anchors.tolist(), alpha.tolist())
+            assert values[row, column].item() == pytest.approx(complex(expected).real, rel=1e-10)
+
+
+@pytest.mark.parametrize("at_once", [None, 10])
+def test_gradients_of_the_quadratic_form_equal_those_of_the_sum(
+    monkeypatch: pytest.MonkeyPatch, at_once: int | None
+) -> None:
+    if at_once is not None:  # several chunks
+        monkeypatch.setattr(stationary, "_AT_ONCE", at_once)
+    kernel, anchors, alpha = make([0.4, 1.1]), table(4, 2, seed=9), normal(4)
+    found = []
+    for one in (
+        FixedReweightedKernel(kernel, anchors, alpha, by_features=False),
+        ReweightedKernel(kernel, anchors, alpha),
+    ):
+        x, z = table(5, 2).repeat(2, 1, 1).requires_grad_(), table(3, 2, seed=1).requires_grad_()
+        values = one(x, z).to_dense()
+        found.append((values, *torch.autograd.grad((values * table(5, 3, seed=2)).sum(), (x, z))))
+    for left, right in zip(*found, strict=True):
+        torch.testing.assert_close(left, right.expand_as(left), rtol=1e-10, atol=1e-12)
 
 
 def test_more_than_three_inputs_take_the_sum_over_pairs() -> None:

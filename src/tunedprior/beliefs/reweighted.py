@@ -11,7 +11,8 @@ from tunedprior.beliefs.feature_variances import TOLERANCE, CoefficientVarianceK
 from tunedprior.beliefs.registry import KernelBelief, register
 from tunedprior.checks import Numbers
 from tunedprior.kernels.explicit_features import FeatureKernel
-from tunedprior.kernels.free_kernel import Arguments
+from tunedprior.kernels.free_kernel import Arguments, Cluster
+from tunedprior.kernels.stationary import StationarySquaredExponential
 from tunedprior.machines import AlphaFit, FeatureFit
 from tunedprior.source_data.training_set import MOST_ROWS_WITH_ALPHA
 
@@ -45,6 +46,18 @@ class FixedReweightedKernel(CoefficientVarianceKernel):
 
     def _get_summand(self) -> Callable[[Arguments, Arguments], Tensor]:
         return self.base.evaluate_matrix
+
+    def evaluate_matrix(self, left: Arguments, right: Arguments) -> Float[Tensor, "*batch n k"]:
+        """K(left row, right row) for all pairs of rows; where features are places, the sum is a quadratic form."""
+        if (
+            self.explicit is None
+            and isinstance(self.base, StationarySquaredExponential)
+            and isinstance(left, Cluster)
+            and isinstance(right, Cluster)
+        ):
+            anchors = self.base.make_product(self.anchors)
+            return self.base.sum_over_anchor_pairs(anchors, self.alpha, left, right)
+        return super().evaluate_matrix(left, right)
 
     def bound_rounding_error(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n"]:
         """ε (Σ_j |α_j| √K₄(a_j, a_j, x, x))²: upper bound on the rounding error of K(x, x) as the sum over pairs.

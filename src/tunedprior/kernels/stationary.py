@@ -1,5 +1,6 @@
 """A free kernel without an origin: its features are places, ϑ_ω(x) = exp(-‖x - ω‖²/ℓ²), instead of monomials."""
 
+from functools import partial
 from math import log, pi, sqrt
 
 import torch
@@ -8,12 +9,14 @@ from torch import Tensor
 
 from tunedprior.kernels.free_kernel import Cluster, LengthscaleKernel
 from tunedprior.kernels.registry import register_kernel
+from tunedprior.numerics.chunking import call_checkpointed
 
 #: The distance of neighbouring places, in length-scales. A sum over them differs from the integral by a factor of
 #: 1 ± 2e^{-π²/(m·0.09)} for each input: 2e-24, 2e-12 and 2e-8 for m = 2, 4 and 6.
 SPACING = 0.3
 # log τ² of each input: c₁ times the distance of neighbouring places, where c₁ = √(2/π)/ℓ.
 _LOG_SQUARED_WEIGHT = log(sqrt(2 / pi) * SPACING)
+_AT_ONCE = 2**21  # entries of u that are computed at once
 
 
 @register_kernel
@@ -61,6 +64,37 @@ class StationarySquaredExponential(LengthscaleKernel):
             apart = (apart - 2 * first @ second.mT).clamp_min(0)
             exponent = exponent - left.count * right.count / count * apart
         return torch.exp(exponent + n / 2 * log(2 / count))
+
+    def sum_over_anchor_pairs(
+        self, anchors: Cluster, alpha: Float[Tensor, " a"], left: Cluster, right: Cluster
+    ) -> Float[Tensor, "*batch n k"]:
+        """Σ_jk α_jα_k K_{m+2}(a_j, a_k, left row, right row) for all pairs of rows, at O(a²) multiplications each.
+
+        With y and S the mean and the scatter of the m arguments of both rows, it is a quadratic form:
+
+            (2/(m + 2))^{n/2} e^{-S} uᵀGu,
+            u_j = α_j e^{-m/(m + 2) ‖(a_j - y)/ℓ‖²},    G_jk = e^{-‖(a_j - a_k)/ℓ‖²/(m + 2)}.
+
+        Exponentials are taken of a numbers for each pair of rows, and not of all pairs (a_j, a_k).
+        """
+        together, n = left.count + right.count, left.points.shape[-1]
+        root, centre = self.inverse_square_lengthscale.sqrt(), anchors.points.detach().mean(-2, keepdim=True)
+        old = (anchors.points - centre) * root
+        gram = torch.exp(-_compute_squared_distances(old, old) / (together + 2))
+        rows = Cluster(left.points[..., :, None, :], left.log_envelope[..., :, None], root.square(), left.count)
+        columns = Cluster(right.points[..., None, :, :], right.log_envelope[..., None, :], root.square(), right.count)
+        both = rows.multiply_rows(columns)
+        means = ((both.points - centre) * root).reshape(-1, n)
+
+        def evaluate_form(some: Tensor) -> Tensor:
+            u = alpha * torch.exp(-together / (together + 2) * _compute_squared_distances(some, old))
+            return torch.einsum("pj,pj->p", u @ gram, u)
+
+        parts = means.split(max(1, _AT_ONCE // len(old)))
+        if torch.is_grad_enabled() and len(parts) > 1:
+            evaluate_form = partial(call_checkpointed, evaluate_form)
+        forms = torch.cat([evaluate_form(some) for some in parts]).view(both.log_envelope.shape)
+        return torch.exp(both.log_envelope + n / 2 * log(2 / (together + 2))) * forms
 
     # -- features: places on a grid ------------------------------------------------------------------
 
@@ -115,6 +149,12 @@ class StationarySquaredExponential(LengthscaleKernel):
         lengthscale: Tensor = self.lengthscale[0, :, None].expand(-1, highest + 1)
         offsets = number_offsets(torch.arange(highest + 1)).to(lengthscale)
         return (SPACING * lengthscale * offsets).expand(num_inputs, -1)
+
+
+def _compute_squared_distances(x1: Float[Tensor, "n d"], x2: Float[Tensor, "k d"]) -> Float[Tensor, "n k"]:
+    """‖x1 - x2‖² for all pairs of rows."""
+    squares = x1.square().sum(-1)[:, None] + x2.square().sum(-1)
+    return torch.addmm(squares, x1, x2.mT, alpha=-2).clamp_min(0)
 
 
 def number_offsets(numbers: Int[Tensor, "..."]) -> Int[Tensor, "..."]:
