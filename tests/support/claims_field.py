@@ -150,7 +150,7 @@ CLAIMS_FIELD = [
     Claim(
         BELIEFS,
         "({50}, {10} or {1} % of the variance; Matérn-5/2)",
-        lambda: [100 * (1 - share) for share in hypotheses._SHARES],
+        lambda: [100 * (1 - share) for share in hypotheses.DEFAULT_SHARES.shares],
     ),
     Claim(BELIEFS, "with {0.02} kept for the other", lambda: [1 - weighing._RIGHT]),
     Claim(
