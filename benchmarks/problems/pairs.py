@@ -131,6 +131,11 @@ def read_pair(folder: Path, name: str) -> Pair:
     """A pair from the folder that holds them all."""
     if name not in PAIRS:
         raise InputError(f"A pair must be one of {', '.join(PAIRS)}; got {name!r}.")
+    return read_any_pair(folder, name, _FACTS)
+
+
+def read_any_pair(folder: Path, name: str, required: Sequence[str] = _FACTS[:3]) -> Pair:
+    """A pair from a folder of them, whatever its name; `meta.json` must say what is required."""
     paths = [folder / name / file for file in ("source.csv", "target.csv", "meta.json")]
     missing = [str(path) for path in paths if not path.is_file()]
     if missing:
@@ -138,10 +143,10 @@ def read_pair(folder: Path, name: str) -> Pair:
             f"Pair {name!r} needs source.csv, target.csv and meta.json; {format_list(missing)} is not there."
         )
     facts = json.loads(paths[2].read_text(encoding="utf-8"))
-    unsaid = [fact for fact in _FACTS if fact not in facts]
+    unsaid = [fact for fact in required if fact not in facts]
     if unsaid or facts["goal"] not in _DIRECTIONS:
         said = f"{format_list(unsaid)} is missing" if unsaid else f"the goal is {facts['goal']!r}"
-        raise InputError(f"{paths[2]} must say {', '.join(_FACTS)}, with the goal max or min; {said}.")
+        raise InputError(f"{paths[2]} must say {', '.join(required)}, with the goal max or min; {said}.")
     inputs, categorical = facts["inputs"], facts["categorical"]
     old, new = (
         _read(path, inputs, categorical, log_response=path.stem in LOG_RESPONSES.get(name, ())) for path in paths[:2]
@@ -154,8 +159,8 @@ def read_pair(folder: Path, name: str) -> Pair:
         pool=merged[inputs],
         responses=merged["y"].to_numpy(),
         direction=_DIRECTIONS[facts["goal"]],
-        origin=facts["origin"],
-        licence=facts["licence"],
+        origin=facts.get("origin", ""),
+        licence=facts.get("licence", ""),
     )
 
 

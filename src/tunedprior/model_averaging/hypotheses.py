@@ -76,13 +76,27 @@ class Processes:
 
 
 # -- the prior, as probabilities and grids; docs/beliefs.md says how they were chosen -----------------
-_PURE = 0.5  # the part of a belief's probability that has no remainder
-_SHARES = (0.5, 0.9, 0.99)  # of the variance, for the belief, where there is a remainder
 # Length-scales of remainders, for two parameters; for g of them they grow with √g, as distances in the box do.
 _REMAINDERS = (0.25, 0.6, 1.7)
 _NOISE = (1e-4, 5e-3, 0.1, 0.5, 1.5)  # variance, relative to the amplitude: from none to dominant
 # Draws of the plain process near its most probable length-scales and noise, and how much wider than these are known.
 _DRAWS_NEAR, _WIDENED = 48, 1.3
+
+
+@dataclass(frozen=True)
+class SharePrior:
+    """The prior of h, the share that a belief has in the variance; a remainder has the rest.
+
+    Attributes:
+        pure: The probability of h = 1, without a remainder.
+        shares: The other values of h, which divide 1 - `pure` equally.
+    """
+
+    pure: float = 0.5
+    shares: tuple[float, ...] = (0.5, 0.9, 0.99)
+
+
+DEFAULT_SHARES = SharePrior()
 
 
 @dataclass(frozen=True)
@@ -193,7 +207,11 @@ class _Row:
 
 
 def build_hypotheses(
-    sources: Sequence[SourceData], axes: Axes, beliefs: Sequence[Belief], alone: bool = False
+    sources: Sequence[SourceData],
+    axes: Axes,
+    beliefs: Sequence[Belief],
+    alone: bool = False,
+    share_prior: SharePrior = DEFAULT_SHARES,
 ) -> Hypotheses:
     """Build all hypotheses: each belief's versions for each old data set, with and without remainders, at each noise.
 
@@ -202,6 +220,7 @@ def build_hypotheses(
         axes: The parameters, and the units of length-scales that do not come from old data.
         beliefs: The beliefs to average over, besides uninformed.
         alone: Whether to use these beliefs alone: without uninformed and remainders, and whatever they cost.
+        share_prior: The prior of a belief's share in the variance.
     """
     uninformed, lengths = UninformedBelief(), torch.ones(len(axes), dtype=torch.float64)
     drawn = uninformed.make_prior_covariances((), axes)
@@ -235,7 +254,9 @@ def build_hypotheses(
         likely = old.get_fit_weight(version.fit_index) / sum(old.get_fit_weight(other.fit_index) for other in among)
         prior = version.log_prior + log(likely / (len(sources) * len(with_remainder)))
         label = Label(one.name, old.name) if version.is_informative else Label(uninformed.name)
-        for shares, log_prior, part in _mix_with_remainders(version, prior, [] if alone else remainders[old.name]):
+        for shares, log_prior, part in _mix_with_remainders(
+            version, prior, [] if alone else remainders[old.name], share_prior
+        ):
             slope = part * version.slope_variance
             informed += _make_noise_variants(
                 shares, log_prior, label, one.certainty, slope=slope, fit_index=version.fit_index
@@ -256,12 +277,12 @@ def _list_versions(
 
 
 def _mix_with_remainders(
-    version: PriorCovariance, log_prior: float, remainders: Sequence[PriorCovariance]
+    version: PriorCovariance, log_prior: float, remainders: Sequence[PriorCovariance], prior: SharePrior
 ) -> Iterator[tuple[dict[PriorCovariance, float], float, float]]:
     """A belief without and with each remainder: shares of kernels, log prior probability, the belief's own share."""
-    yield {version: 1.0}, log_prior + log(_PURE), 1.0
-    rest = log_prior + log((1 - _PURE) / (len(_SHARES) * max(1, len(remainders))))
-    for share in _SHARES:
+    yield {version: 1.0}, log_prior + log(prior.pure), 1.0
+    rest = log_prior + log((1 - prior.pure) / (len(prior.shares) * max(1, len(remainders))))
+    for share in prior.shares:
         for remainder in remainders:
             yield {version: share, remainder: 1 - share}, rest, share
 
