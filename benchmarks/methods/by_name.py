@@ -18,7 +18,8 @@ from benchmarks.methods.rivals import (
     mixture,
 )
 from benchmarks.methods.rivals.source import Source
-from tunedprior import Optimizer, SearchConfig
+from tunedprior import Optimizer, SearchConfig, TransferConfig
+from tunedprior.beliefs.reweighted import ReweightedBelief
 from tunedprior.models.gaussian_process import StandardSurrogate
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.source_data.matching import read_old_data
@@ -141,4 +142,14 @@ DEFAULTS = {
     ),
     PLAIN: Method(PLAIN, "no old data", "ei", _plain),
 }
-ALL_METHODS = METHODS | VARIANTS | DEFAULTS
+#: The default of `prior="reweighted"`: the same belief, averaged over length-scales and two free kernels.
+REWEIGHTED = "reweighted-EI"
+AVERAGED = {
+    REWEIGHTED: Method(
+        REWEIGHTED,
+        "tuned prior",
+        "ei",
+        lambda old: _whole(old, transfer=TransferConfig(ReweightedBelief.name)).surrogate,
+    )
+}
+ALL_METHODS = METHODS | VARIANTS | DEFAULTS | AVERAGED

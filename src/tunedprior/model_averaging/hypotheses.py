@@ -78,7 +78,8 @@ class Processes:
 # -- the prior, as probabilities and grids; docs/beliefs.md says how they were chosen -----------------
 # Length-scales of remainders, for two parameters; for g of them they grow with √g, as distances in the box do.
 _REMAINDERS = (0.25, 0.6, 1.7)
-_NOISE = (1e-4, 5e-3, 0.1, 0.5, 1.5)  # variance, relative to the amplitude: from none to dominant
+#: Noise variances, relative to the amplitude: from none to dominant.
+NOISES = (1e-4, 5e-3, 0.1, 0.5, 1.5)
 # Draws of the plain process near its most probable length-scales and noise, and how much wider than these are known.
 _DRAWS_NEAR, _WIDENED = 48, 1.3
 
@@ -150,7 +151,7 @@ class Hypotheses:
         It is the one with the least variance of the grid, which the caller replaces. Draws of the plain process have no
         such variants, and all are kept.
         """
-        once = (self.processes.noise == _NOISE[0]) | self.from_prior | self.near_top
+        once = (self.processes.noise == NOISES[0]) | self.from_prior | self.near_top
         return replace(
             self,
             processes=self.processes.select(once),
@@ -291,7 +292,7 @@ def _make_noise_variants(
     shares: dict[PriorCovariance, float], log_prior: float, label: Label, certainty: float, **more: Any
 ) -> list[_Row]:
     """One hypothesis for each noise variance; they divide its prior probability."""
-    return [_Row(shares, noise, log_prior - log(len(_NOISE)), label, certainty, **more) for noise in _NOISE]
+    return [_Row(shares, noise, log_prior - log(len(NOISES)), label, certainty, **more) for noise in NOISES]
 
 
 def _collect_rows(
