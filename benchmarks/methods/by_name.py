@@ -6,19 +6,30 @@ from functools import partial
 from typing import Any
 
 import pandas as pd
+from torch import Tensor
 
 from benchmarks.methods.rivals import (
     Difference,
+    DifferenceAsStated,
     Envelope,
+    EnvelopeAsStated,
     LearntKernel,
+    LearntKernelAsStated,
     LeaveOneOut,
+    LeaveOneOutAsStated,
     MultiTask,
     RankingEnsemble,
     anisotropic,
+    anisotropic_of,
+    convex_mixture,
+    domain_transfer,
     mixture,
 )
+from benchmarks.methods.rivals.as_stated import LAMBDAS
+from benchmarks.methods.rivals.learnt_kernel import Learnt
 from benchmarks.methods.rivals.source import Source
 from tunedprior import Optimizer, SearchConfig
+from tunedprior.machines.selection import LEAST_SQUARES_LAMBDAS
 from tunedprior.models.gaussian_process import StandardSurrogate
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.source_data.matching import read_old_data
@@ -26,6 +37,8 @@ from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Space
 from tunedprior.weight_prior.pretraining import pretrain_or_warn
 from tunedprior.weight_prior.tuned_prior import TunedPrior
+
+_TARGET = 1024
 
 
 @dataclass(frozen=True)
@@ -41,6 +54,10 @@ class OldData:
     def source(self) -> Source:
         """As rivals take it."""
         return Source.read(self.table, self.space, self.direction)
+
+    def target(self, source: Source) -> Tensor:
+        """Settings of the search space, in the unit cube: for the paper's functions the pool itself."""
+        return source.unit(source.box.encode(Space.parse(self.space).sobol(_TARGET, self.seed)))
 
 
 def _tuned_prior(old: OldData, unit_diagonal: bool = False, as_printed: bool = False, **options: Any) -> Surrogate:
@@ -60,6 +77,14 @@ def _average(old: OldData) -> Surrogate:
 
 def _plain(old: OldData) -> Surrogate:
     return Optimizer(old.space, direction=old.direction, seed=0).surrogate
+
+
+def _domain_transfer(old: OldData, source: Source) -> Learnt:
+    return domain_transfer(source, old.target(source), source.standardised[:, 0], LEAST_SQUARES_LAMBDAS)
+
+
+def _domain_transfer_as_stated(old: OldData, source: Source) -> Learnt:
+    return domain_transfer(source, old.target(source), source.y, LAMBDAS)
 
 
 @dataclass(frozen=True)
@@ -110,6 +135,40 @@ METHODS = {
     for name, acquisition in ((ei, "ei"), (ucb, "ucb"))
     if name is not None
 }
+#: The paper's rivals on the scale that it states, and DT-MKL with its discrepancy on both scales.
+STATED, DISCREPANCY = "as stated", "MMD"
+_STATED_FAMILIES: dict[str, tuple[str, str, Callable[[OldData], Surrogate]]] = {
+    "": ("EI", "GPUCB", lambda old: LeaveOneOutAsStated(old.source)),
+    "ARD": (
+        "ARD-EI",
+        "ARD-GPUCB",
+        lambda old: LearntKernelAsStated.learn(old.source, lambda one: anisotropic_of(one, one.y, LAMBDAS)),
+    ),
+    "DT-MKL": (
+        "DT-MKL-EI",
+        "DT-MKL-GPUCB",
+        lambda old: LearntKernelAsStated.learn(old.source, lambda one: convex_mixture(one, LAMBDAS)),
+    ),
+    "env": ("envEI", "envGPUCB", lambda old: EnvelopeAsStated(old.source)),
+    "diff": ("diffEI", "diffGPUCB", lambda old: DifferenceAsStated(old.source)),
+}
+_VARIANTS_OF_RIVALS: list[tuple[str, str, Callable[[OldData], Surrogate]]] = [
+    *((name, STATED, surrogate) for *names, surrogate in _STATED_FAMILIES.values() for name in names),
+    *(
+        (name, what, surrogate)
+        for name in ("DT-MKL-EI", "DT-MKL-GPUCB")
+        for what, surrogate in {
+            DISCREPANCY: lambda old: LearntKernel.learn(old.source, partial(_domain_transfer, old)),
+            f"{DISCREPANCY}, {STATED}": lambda old: LearntKernelAsStated.learn(
+                old.source, partial(_domain_transfer_as_stated, old)
+            ),
+        }.items()
+    ),
+]
+RIVAL_VARIANTS = {
+    f"{name} ({what})": Method(f"{name} ({what})", f"{name} ({what})", METHODS[name].acquisition, surrogate)
+    for name, what, surrogate in _VARIANTS_OF_RIVALS
+}
 #: What every ratio in the reports is to.
 BASELINE = "standard-EI"
 #: The rival that predicts flipped data almost perfectly.
@@ -131,6 +190,15 @@ VARIANTS = {
         AS_PRINTED: {"as_printed": True},
     }.items()
 }
+#: Algorithm 1 to the letter with either acquisition function, and with each reading of "a normalized SE free kernel".
+PRINTED = {
+    f"{name} ({what})": Method(f"{name} ({what})", f"tuned prior, {what}", METHODS[name].acquisition, surrogate)
+    for name in (TUNED_PRIOR, "TP-GPUCB-BO")
+    for what, surrogate in {
+        "as printed": partial(_tuned_prior, as_printed=True),
+        "as printed, unit diagonal": partial(_tuned_prior, as_printed=True, unit_diagonal=True),
+    }.items()
+}
 #: This project's default as users have it, choosing its first settings too; the same after a Sobol design, and the
 #: default where there is no old data.
 OWN_START, SOBOL_START, PLAIN = "average-EI (own start)", "average-EI (Sobol start)", "plain-EI"
@@ -141,4 +209,4 @@ DEFAULTS = {
     ),
     PLAIN: Method(PLAIN, "no old data", "ei", _plain),
 }
-ALL_METHODS = METHODS | VARIANTS | DEFAULTS
+ALL_METHODS = METHODS | VARIANTS | RIVAL_VARIANTS | PRINTED | DEFAULTS
