@@ -165,7 +165,7 @@ def test_points_must_be_in_the_domain_and_as_wide_as_the_anchors(kernel: Kernel)
 
 def test_options_that_cannot_be_used_are_refused() -> None:
     anchors, alpha = table(3, 2, seed=1), normal(3)
-    with pytest.raises(InputError, match="only SquaredExponential will do; got Linear"):
+    with pytest.raises(InputError, match="only squared exponential kernels will do; got Linear"):
         MatchedKernel(Linear(), anchors, alpha, by_features=False)
     with pytest.raises(InputError, match="got Reweighted"):
         MatchedKernel(ReweightedKernel(Linear(), anchors, alpha), anchors, alpha)

@@ -163,7 +163,9 @@ def test_too_many_features_are_refused() -> None:
     given = Exponential(number(4.0)), table(5, 8, seed=9), normal(5)
     with pytest.raises(InputError, match="should number 65,536 at most; Exponential on 8 inputs"):
         MatchedKernel(*given, by_features=True)
-    with pytest.raises(InputError, match="Without explicit features only SquaredExponential will do; got Exponential"):
+    with pytest.raises(
+        InputError, match="Without explicit features only squared exponential kernels will do; got Exponential"
+    ):
         MatchedKernel(*given)
 
 

@@ -23,6 +23,7 @@ from tunedprior.kernels import (
     ReweightedKernel,
     Sinh,
     SquaredExponential,
+    StationarySquaredExponential,
 )
 
 
@@ -69,6 +70,14 @@ class TestSquaredExponential(unittest.TestCase, InsideTheBox):
         return SquaredExponential([0.5 + 0.2 * d for d in range(num_dims)], **kwargs)
 
 
+class TestStationarySquaredExponential(unittest.TestCase, InsideTheBox):
+    def create_kernel_no_ard(self, **kwargs) -> Kernel:
+        return StationarySquaredExponential(0.6, **kwargs)
+
+    def create_kernel_ard(self, num_dims: int, **kwargs) -> Kernel:
+        return StationarySquaredExponential([0.5 + 0.2 * d for d in range(num_dims)], **kwargs)
+
+
 class TestReweighted(unittest.TestCase, InsideTheBox):
     def _anchors(self) -> tuple[torch.Tensor, torch.Tensor]:
         # The suite passes 4 columns to one test, 6 to another and 2 to the rest; anchors must be as wide.
@@ -80,6 +89,16 @@ class TestReweighted(unittest.TestCase, InsideTheBox):
 
     def create_kernel_ard(self, num_dims: int, batch_shape: torch.Size | None = None, **kwargs) -> Kernel:
         base = SquaredExponential([0.5 + 0.2 * d for d in range(num_dims)], batch_shape=batch_shape)
+        return ReweightedKernel(base, *self._anchors(), **kwargs)
+
+
+class TestStationaryReweighted(TestReweighted):
+    def create_kernel_no_ard(self, batch_shape: torch.Size | None = None, **kwargs) -> Kernel:
+        base = StationarySquaredExponential(0.6, batch_shape=batch_shape)
+        return ReweightedKernel(base, *self._anchors(), **kwargs)
+
+    def create_kernel_ard(self, num_dims: int, batch_shape: torch.Size | None = None, **kwargs) -> Kernel:
+        base = StationarySquaredExponential([0.5 + 0.2 * d for d in range(num_dims)], batch_shape=batch_shape)
         return ReweightedKernel(base, *self._anchors(), **kwargs)
 
 

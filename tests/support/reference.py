@@ -46,6 +46,40 @@ def squared_exponential(points, lengthscales):
     return cmath.exp(exponent)
 
 
+def stationary_squared_exponential(points, lengthscales, steps=400, reach=9.0):
+    """c ∫ ϑ_ω(x₁)⋯ϑ_ω(x_m) dω with ϑ_ω(x) = exp(-((x - ω)/ℓ)²) and c = √(2/π)/ℓ, input by input, by quadrature."""
+    total = 1.0
+    for d, ell in enumerate(lengthscales):
+        centre = sum(complex(point[d]).real for point in points) / len(points)
+        step = 2 * reach * ell / steps
+        integral = 0.0
+        for k in range(steps + 1):
+            place = centre - reach * ell + k * step
+            integral += cmath.exp(-sum(((point[d] - place) / ell) ** 2 for point in points)) * step
+        total *= math.sqrt(2 / math.pi) / ell * integral
+    return total
+
+
+def reweighted_by_places(points, anchors, alpha, lengthscales, steps=60, reach=6.0):
+    """c ∫ s(ω)² ϑ_ω(x₁)⋯ϑ_ω(x_m) dω with s(ω) = Σ_j α_j ϑ_ω(a_j), by quadrature over a box of places."""
+    axes, cell = [], 1.0
+    for d, ell in enumerate(lengthscales):
+        centre = sum(point[d] for point in points) / len(points)
+        step = 2 * reach * ell / steps
+        axes.append([centre - reach * ell + k * step for k in range(steps + 1)])
+        cell *= step * math.sqrt(2 / math.pi) / ell
+    total = 0.0
+    for place in itertools.product(*axes):
+        theta = [stationary_feature(point, place, lengthscales) for point in points]
+        s = sum(a * stationary_feature(anchor, place, lengthscales) for a, anchor in zip(alpha, anchors, strict=True))
+        total += cell * s**2 * math.prod(theta)
+    return total
+
+
+def stationary_feature(point, place, lengthscales):
+    return math.exp(-sum(((x - w) / ell) ** 2 for x, w, ell in zip(point, place, lengthscales, strict=True)))
+
+
 def dot_product(points, coefficients):
     chi = sum(_products(points))
     return sum(xi * chi**q for q, xi in enumerate(coefficients))

@@ -22,6 +22,7 @@ from tunedprior.kernels import (
     Polynomial,
     ReweightedKernel,
     SquaredExponential,
+    StationarySquaredExponential,
 )
 from tunedprior.kernels.explicit_features import FeatureKernel
 from tunedprior.machines import AlphaFit, FeatureFit
@@ -36,6 +37,8 @@ SAVED = {
     "exponential": {"kernel": Exponential()},
     "log ratio": {"kernel": LogRatio()},
     "dot product": {"kernel": DotProduct([1.0, 0.0, 0.5])},
+    "stationary": {"kernel": StationarySquaredExponential()},
+    "stationary, ARD": {"kernel": StationarySquaredExponential(), "ard": True},
 }
 
 

@@ -33,9 +33,10 @@ from tunedprior.kernels.explicit_features import (
     compute_largest_variance,
     draw_product_sample,
     has_features,
+    make_features,
     select_largest_features,
 )
-from tunedprior.kernels.free_kernel import FreeKernel, Product
+from tunedprior.kernels.free_kernel import Arguments, FreeKernel, Product
 from tunedprior.kernels.sections import Section, SectionValues, compute_exponentials_gradient, is_squared_exponential
 from tunedprior.machines import AlphaFit, FeatureFit, Fit
 from tunedprior.numerics.linalg import compute_symmetric_root
@@ -179,7 +180,7 @@ class AlignedKernelBase(FixedKernel):
 
     @abstractmethod
     def evaluate_mean_and_known(
-        self, product: Product
+        self, product: Arguments
     ) -> tuple[Float[Tensor, "*batch n"], Float[Tensor, "*batch n r"]]:
         """The posterior mean ĝ(x), and r(x), where r(x)ᵀr(x') is the part of K₂(x, x') that A explains."""
 
@@ -187,14 +188,14 @@ class AlignedKernelBase(FixedKernel):
         """ĝ(x), the posterior mean of g given A."""
         return self.evaluate_mean_and_known(self.make_product(x))[0].to(x.dtype)
 
-    def evaluate_matrix(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
+    def evaluate_matrix(self, left: Arguments, right: Arguments) -> Float[Tensor, "*batch n k"]:
         """K(left row, right row) for all pairs of rows."""
         mean, known = self.evaluate_mean_and_known(left)
         mean2, known2 = (mean, known) if right is left else self.evaluate_mean_and_known(right)
         left_open = self.base.evaluate_matrix(left, right) - known @ known2.mT
         return mean[..., :, None] * mean2[..., None, :] + self.variance * left_open
 
-    def evaluate_diagonal(self, left: Product, right: Product) -> Float[Tensor, "*batch n"]:
+    def evaluate_diagonal(self, left: Arguments, right: Arguments) -> Float[Tensor, "*batch n"]:
         """K(left row i, right row i) for every i: the diagonal."""
         mean, known = self.evaluate_mean_and_known(left)
         mean2, known2 = (mean, known) if right is left else self.evaluate_mean_and_known(right)
@@ -227,7 +228,7 @@ class AlignedFeatureKernel(AlignedKernelBase):
         super().__init__(base, indices.shape[1])
         tau = self.base.compute_weights_at(indices).to(weights)
         mixing = torch.cat([weights[:, None], known], dim=1) * tau[:, None]
-        self.features = Features(indices, mixing=mixing)
+        self.features = make_features(self.base, indices, mixing=mixing)
         # Not the kernel's own buffer, which GPyTorch would slice.
         self.features.register_buffer("variance", torch.tensor(variance, dtype=torch.float64))
 
@@ -238,7 +239,7 @@ class AlignedFeatureKernel(AlignedKernelBase):
 
     def make_section(self, size: float, points: Float[Tensor, "n d"]) -> Section | None:
         """K(·, D)/size for fixed points D, with its gradient by hand; None unless the base is squared exponential."""
-        if not is_squared_exponential(self.base):
+        if not is_squared_exponential(self.base) or self.base.features_are_places:
             return None
         precision = self.base.inverse_square_lengthscale.expand(1, points.shape[1])
         signs = self.mixing.new_tensor([1.0] + [-1.0] * (self.mixing.shape[1] - 1))
@@ -259,7 +260,7 @@ class AlignedFeatureKernel(AlignedKernelBase):
         return self.features.get_buffer("variance")
 
     def evaluate_mean_and_known(
-        self, product: Product
+        self, product: Arguments
     ) -> tuple[Float[Tensor, "*batch n"], Float[Tensor, "*batch n r"]]:
         """The posterior mean ĝ(x), and r(x), where r(x)ᵀr(x') is the part of K₂(x, x') that A explains."""
         both = (self.features.evaluate_all(product.flatten()).mT @ self.mixing).unflatten(0, product.log_envelope.shape)
@@ -330,7 +331,7 @@ class AlignedKernel(OptionalFeatures, AnchorAccess, AlignedKernelBase):
         return nowhere.append_points(points)
 
     def evaluate_mean_and_known(
-        self, product: Product
+        self, product: Arguments
     ) -> tuple[Float[Tensor, "*batch n"], Float[Tensor, "*batch n r"]]:
         """The posterior mean ĝ(x), and r(x), where r(x)ᵀr(x') is the part of K₂(x, x') that A explains."""
         if self.explicit is not None:
@@ -343,7 +344,7 @@ class AlignedKernel(OptionalFeatures, AnchorAccess, AlignedKernelBase):
 
         With δ the missing part of the trace of K₂, |Δk(x)|² ≤ δ(x) δ(A) and |Δĝ(x)|² ≤ δ(x) |Δŵ|².
         """
-        if most < 1 or not has_features(self.base):
+        if most < 1 or not has_features(self.base) or self.base.features_are_places:
             return None
         at_anchors, root = self.make_product(self.anchors), self.inverse_root
         gram = self.base.evaluate_matrix(at_anchors, at_anchors)

@@ -27,12 +27,14 @@ from tunedprior.kernels.anchors import (
 )
 from tunedprior.kernels.explicit_features import (
     MOST_FEATURES,
+    MOST_INPUTS_OF_PLACES,
     OPEN_REACH,
     FeatureKernel,
     has_features,
     select_relevant_features,
 )
-from tunedprior.kernels.free_kernel import FreeKernel, Product
+from tunedprior.kernels.free_kernel import Arguments, FreeKernel
+from tunedprior.kernels.stationary import StationarySquaredExponential
 from tunedprior.kernels.table1 import SquaredExponential, evaluate_squared_exponential_l4
 from tunedprior.numerics.linalg import cholesky
 
@@ -114,16 +116,26 @@ class CoefficientVarianceKernel(OptionalFeatures, AnchorAccess, FixedKernel):
         tolerance: float,
     ) -> None:
         free, points, alpha = check_anchors(base, anchors, alpha)
+        if lam is not None and free.features_are_places:
+            raise InputError(
+                "The uncertain belief has no meaning for places: there are as many as one likes, so old rows determine "
+                "the weight of none. Use SquaredExponential, or the reweighted belief."
+            )
         super().__init__(free, points.shape[1])
         self._anchors = make_fitted_anchors(self, points, alpha, lam)
         tolerance = check_positive(tolerance, "tolerance")
         self.explicit = None if by_features is False else self._make_feature_kernel(tolerance)
+        if by_features and free.features_are_places and points.shape[1] > MOST_INPUTS_OF_PLACES:
+            raise InputError(
+                "Places on a grid serve up to three inputs, as their number is a power of the number of inputs; got "
+                f"{points.shape[1]}. Leave by_features out: the sum over pairs of old rows has no such limit."
+            )
         if self.explicit is None and by_features:
             raise InputError(describe_too_many_features(free, points.shape[1], tolerance))
         if self.explicit is None and self._get_summand() is None:
             raise InputError(
-                f"Without explicit features only SquaredExponential will do; got {type(base).__name__}, whose L₄ has "
-                "no closed form. Leave by_features out, raise the tolerance, or use Aligned."
+                f"Without explicit features only squared exponential kernels will do; got {type(base).__name__}, whose "
+                "L₄ has no closed form. Leave by_features out, raise the tolerance, or use Aligned."
             )
         if self.explicit is None:
             self._check_digits()
@@ -142,13 +154,14 @@ class CoefficientVarianceKernel(OptionalFeatures, AnchorAccess, FixedKernel):
         """Raise an error if so much cancels in the sum over pairs that rounding alone would spoil the variances.
 
         The rounding error is estimated as ε Σ_jk |S_jk| L, with L the summand at the absolute values of its arguments,
-        where no term of its series is negative. It is largest where x is, so a corner and a few points will do.
+        where no term of its series is negative. It is largest at a corner, or near the anchors: a few points will do.
         """
         reach = OPEN_REACH if self.base.open_domain else 1.0
         sample = draw_box_sample(self.anchors.shape[1], reach, _CHECKED)
-        points = torch.cat([sample, torch.full_like(sample[:1], reach)]).to(self.anchors)
+        points = torch.cat([sample, torch.full_like(sample[:1], reach), self.anchors.cpu()[:_CHECKED]]).to(self.anchors)
         with torch.no_grad():
-            at, anchors, four = self.make_product(points), self.make_product(self.anchors.abs()), self._get_summand()
+            signless = self.anchors if self.base.features_are_places else self.anchors.abs()
+            at, anchors, four = self.make_product(points), self.make_product(signless), self._get_summand()
             assert four is not None  # __init__ saw to it
             squares = at.multiply_rows(at)
             sums = sum_over_pairs(
@@ -169,25 +182,33 @@ class CoefficientVarianceKernel(OptionalFeatures, AnchorAccess, FixedKernel):
             )
 
     @abstractmethod
-    def _get_summand(self) -> Callable[[Product, Product], Tensor] | None:
+    def _get_summand(self) -> Callable[[Arguments, Arguments], Tensor] | None:
         """The summand of the exact sum, as a function of a_j ⊙ a_k and x ⊙ x'; None if it has no closed form."""
 
     def _make_feature_kernel(self, tolerance: float) -> FeatureKernel | None:
-        if not has_features(self.base):
+        if not has_features(self.base, self.anchors.shape[1]):
             if self._get_summand() is not None:
                 return None
             raise InputError(
-                f"Explicit features need a kernel of Table 1, DotProduct or DirectProduct; got "
-                f"{type(self.base).__name__}. Use the kernel that it was made from, or Aligned."
+                f"Explicit features need a kernel of tunedprior.kernels without a bias; got {type(self.base).__name__}."
+                " Use the kernel that it was made from, or Aligned."
             )
         variance = self._anchors.variance
         # One row for each square in e_i: ŵ_i² first, then those to subtract.
         squares = torch.cat([self.alpha[None], variance.sqrt() * self._anchors.inverse_root])
         anchors = self.make_product(self.anchors)
         found = select_relevant_features(self.base, anchors, squares, self._weighted, float(variance), tolerance)
-        return None if found is None else FeatureKernel(self.base, *found[:2], float(variance), found.missing)
+        if found is None:
+            return None
+        reach = max(1.0, float(self.anchors.abs().max()))
+        return FeatureKernel(self.base, *found[:2], float(variance), found.missing, reach)
 
-    def evaluate_matrix(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
+    def make_product(self, x: Float[Tensor, "*batch n d"]) -> Arguments:
+        """The rows of x as groups of one argument: the columns that the base acts on, in float64."""
+        explicit = getattr(self, "explicit", None)  # the anchors are needed before it is made
+        return super().make_product(x) if explicit is None else explicit.make_product(x)
+
+    def evaluate_matrix(self, left: Arguments, right: Arguments) -> Float[Tensor, "*batch n k"]:
         """K(left row, right row) for all pairs of rows."""
         if self.explicit is not None:
             return self.explicit.evaluate_matrix(left, right)
@@ -205,7 +226,7 @@ class CoefficientVarianceKernel(OptionalFeatures, AnchorAccess, FixedKernel):
         root = self._anchors.inverse_root
         return torch.outer(self.alpha, self.alpha) - self._anchors.variance * (root.mT @ root)
 
-    def evaluate_diagonal(self, left: Product, right: Product) -> Float[Tensor, "*batch n"]:
+    def evaluate_diagonal(self, left: Arguments, right: Arguments) -> Float[Tensor, "*batch n"]:
         """K(left row i, right row i) for every i: the diagonal."""
         if self.explicit is not None:
             return self.explicit.evaluate_diagonal(left, right)
@@ -216,6 +237,14 @@ class CoefficientVarianceKernel(OptionalFeatures, AnchorAccess, FixedKernel):
 class WeightVarianceKernel(CoefficientVarianceKernel):
     """K = s K₂ + Σ_i e_i φ_iφ_i', for beliefs about the weights w of φ: the exact sum over pairs is of L₄."""
 
-    def _get_summand(self) -> Callable[[Product, Product], Tensor] | None:
+    def _get_summand(self) -> Callable[[Arguments, Arguments], Tensor] | None:
         base = self.base
+        if isinstance(base, StationarySquaredExponential):
+            return partial(_evaluate_stationary_l4, base)
         return partial(evaluate_squared_exponential_l4, base) if isinstance(base, SquaredExponential) else None
+
+
+def _evaluate_stationary_l4(base: StationarySquaredExponential, left: Any, right: Any) -> Tensor:
+    """L₄ = τ² K₄: all places have one weight τ."""
+    weight = base.compute_weights_at(torch.zeros(1, left.points.shape[-1], dtype=torch.long))
+    return weight.square() * base.evaluate_matrix(left, right)

@@ -11,7 +11,7 @@ from tunedprior.beliefs.feature_variances import TOLERANCE, CoefficientVarianceK
 from tunedprior.beliefs.registry import KernelBelief, register
 from tunedprior.checks import Numbers
 from tunedprior.kernels.explicit_features import FeatureKernel
-from tunedprior.kernels.free_kernel import Product
+from tunedprior.kernels.free_kernel import Arguments
 from tunedprior.machines import AlphaFit, FeatureFit
 from tunedprior.source_data.training_set import MOST_ROWS_WITH_ALPHA
 
@@ -43,7 +43,7 @@ class FixedReweightedKernel(CoefficientVarianceKernel):
     ) -> None:
         super().__init__(base, anchors, alpha, None, by_features, tolerance)
 
-    def _get_summand(self) -> Callable[[Product, Product], Tensor]:
+    def _get_summand(self) -> Callable[[Arguments, Arguments], Tensor]:
         return self.base.evaluate_matrix
 
     def bound_rounding_error(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n"]:

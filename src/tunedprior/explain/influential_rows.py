@@ -42,7 +42,7 @@ def rank_monomials(fit: Fit, box: Box, reach: float = 1.0) -> list[Monomial]:
     explicit features.
     """
     kernel = fit.kernel
-    if not isinstance(kernel, FreeKernel) or not has_features(kernel):
+    if not isinstance(kernel, FreeKernel) or not has_features(kernel) or kernel.features_are_places:
         return []
     found = _compute_weights(fit, kernel)
     if found is None:

@@ -22,14 +22,14 @@ from tunedprior.beliefs.feature_variances import CoefficientVarianceKernel, desc
 from tunedprior.beliefs.reweighted import FixedReweightedKernel
 from tunedprior.errors import InputError
 from tunedprior.integrations.tensors import SettingKernel, SourceKernelSum
-from tunedprior.kernels import FreeKernel, ReweightedKernel, SquaredExponential
+from tunedprior.kernels import FreeKernel, LengthscaleKernel, ReweightedKernel
 from tunedprior.kernels.anchors import draw_box_sample
 from tunedprior.kernels.explicit_features import (
     OPEN_REACH,
     FeatureKernel,
-    Features,
     bound_missing_variance,
     has_features,
+    make_features,
     select_largest_features,
 )
 from tunedprior.models.gaussian_process import UnitMeanVariance
@@ -63,7 +63,7 @@ class ExplicitFeatures(FeatureMap):
         super().__init__()
         self.kernel, self.missing = kernel, missing
         self.free = deepcopy(free).double().requires_grad_(False)
-        self.features = Features(indices, root=root)
+        self.features = make_features(free, indices, root=root)
         self.num_outputs, self.batch_shape = root.shape[-1], kernel.batch_shape
         self.input_transform = None
         self.output_transform = ChainedTransform()  # of nothing; BoTorch chains an amplitude to it
@@ -111,7 +111,7 @@ class _ScaleTransform(TensorTransform):
 def _make_free_kernel_features(kernel: FreeKernel, *, num_inputs: int, num_outputs: int) -> FeatureMap:
     """φ = τ ⊙ ϑ; random Fourier features for a squared exponential that has too many that matter."""
     found = _LargestFeatures(kernel, num_inputs, max(num_outputs, _MOST))
-    if found.share <= WORST or not isinstance(kernel, SquaredExponential):
+    if found.share <= WORST or not isinstance(kernel, LengthscaleKernel):
         indices = found.get_checked_indices()
         return ExplicitFeatures(kernel, kernel, indices, _compute_weights(kernel, indices), found.missing)
     plain = RBFKernel(ard_num_dims=kernel.lengthscale.shape[-1]).to(kernel.lengthscale)
@@ -151,7 +151,7 @@ def _make_aligned_features(kernel: AlignedKernelBase, *, num_inputs: int, num_ou
     indices = found.get_checked_indices()
     if isinstance(kernel, AlignedFeatureKernel):
         indices = torch.cat([kernel.features.indices, indices]).unique(dim=0)
-    features = Features(indices)
+    features = make_features(free, indices)
     tau = _compute_weights(free, features.indices)
     if isinstance(kernel, AlignedKernel):
         at_anchors = tau[:, None] * features.evaluate_all(kernel.make_product(kernel.anchors))
@@ -199,7 +199,7 @@ class _LargestFeatures:
     def __init__(self, kernel: FreeKernel, num_inputs: int, most: int) -> None:
         if not has_features(kernel):
             raise InputError(
-                "Paths need explicit features: a kernel of Table 1, DotProduct or DirectProduct, without active_dims "
+                "Paths need explicit features: a kernel of tunedprior.kernels without a bias, without active_dims "
                 f"and batch; got {type(kernel).__name__}."
             )
         self._name = type(kernel).__name__
@@ -229,7 +229,7 @@ class _LargestFeatures:
 def _bound_missing_variance(kernel: FreeKernel, indices: Int[Tensor, "p d"], reach: float) -> float:
     """K₂(x, x) - Σ_i φ_i(x)² at a corner of the box: the largest it is anywhere, where all ϑ_i(x)² are monomials."""
     corner = kernel.make_product(torch.full((1, indices.shape[1]), reach, dtype=torch.float64))
-    features = Features(indices)
+    features = make_features(kernel, indices)
     phi = _compute_weights(kernel, features.indices)[:, None] * features.evaluate_all(corner)
     return max(0.0, float(kernel.evaluate_matrix(corner, corner) - phi.square().sum()))
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from tunedprior.checks import Numbers, check_table, refuse_nonfinite_rows, to_float_tensor
 from tunedprior.errors import InputError
-from tunedprior.kernels.free_kernel import FreeKernel, Product
+from tunedprior.kernels.free_kernel import Arguments, FreeKernel
 from tunedprior.numerics.chunking import broadcast_shape, call_checkpointed, iterate_chunks
 
 _SAMPLE = 256
@@ -136,16 +136,16 @@ class FixedKernel(Float64Module, Kernel):
         values = values.to(torch.promote_types(x1.dtype, x2.dtype))
         return values.expand(*batch, *values.shape[-1 if diag else -2 :])
 
-    def make_product(self, x: Float[Tensor, "*batch n d"]) -> Product:
+    def make_product(self, x: Float[Tensor, "*batch n d"]) -> Arguments:
         """The rows of x as products of one factor: the columns that the base acts on, in float64."""
         return self.base.make_product(self.base.select_columns(x.double()))
 
     @abstractmethod
-    def evaluate_matrix(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
+    def evaluate_matrix(self, left: Arguments, right: Arguments) -> Float[Tensor, "*batch n k"]:
         """K(left row, right row) for all pairs of rows."""
 
     @abstractmethod
-    def evaluate_diagonal(self, left: Product, right: Product) -> Float[Tensor, "*batch n"]:
+    def evaluate_diagonal(self, left: Arguments, right: Arguments) -> Float[Tensor, "*batch n"]:
         """K(left row i, right row i) for every i: the diagonal."""
 
 
@@ -163,11 +163,11 @@ _PAIRS_AT_ONCE = 2**11
 
 
 def sum_over_pairs(
-    kernel: Callable[[Product, Product], Tensor],
-    anchors: Product,
+    kernel: Callable[[Arguments, Arguments], Tensor],
+    anchors: Arguments,
     shares: Float[Tensor, "a a"],
-    left: Product,
-    right: Product,
+    left: Arguments,
+    right: Arguments,
     kept: torch.Size,
 ) -> Float[Tensor, "*batch n k"]:
     """Σ_jk S_jk kernel(a_j ⊙ a_k, left row ⊙ right row) for all pairs of rows, with symmetric S (`shares`).
@@ -196,7 +196,7 @@ def sum_over_pairs(
     pairs_at_once = min(pairs.shape[1], max(1, _PAIRS_AT_ONCE // members))
     arguments_at_once = max(1, _CHUNK // (pairs_at_once * members))
 
-    def run(arguments: Product, some: slice) -> Float[Tensor, "*batch n"]:
+    def run(arguments: Arguments, some: slice) -> Float[Tensor, "*batch n"]:
         first, second = pairs[:, some]
         return share[some] @ kernel(anchors.take(first).multiply_rows(anchors.take(second)), arguments)
 
@@ -268,7 +268,7 @@ class ReweightedKernel(AnchorAccess, FreeKernel):
         """The base alone, not the kernels inside it: GPyTorch cannot assign to dotted names."""
         yield "base", self.base
 
-    def evaluate_features_at(self, product: Product, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch n p"]:
+    def evaluate_features_at(self, product: Arguments, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch n p"]:
         """ϑ_i of every row, of the base, for the given multi-indices."""
         return self.base.evaluate_features_at(product, indices)
 
@@ -277,12 +277,12 @@ class ReweightedKernel(AnchorAccess, FreeKernel):
         seen = self.base.select_columns(self.anchors).shape[1]
         return self.base.list_multi_indices(max_degree, seen if num_inputs is None else num_inputs)
 
-    def make_product(self, x: Float[Tensor, "*batch n d"]) -> Product:
+    def make_product(self, x: Float[Tensor, "*batch n d"]) -> Arguments:
         """The rows of x as products of one factor, as the base has them, after a check."""
         self.check_points(x)
         return self.base.make_product(self.base.select_columns(x))
 
-    def _make_anchor_products(self) -> Product:
+    def _make_anchor_products(self) -> Arguments:
         return self.base.make_product(self.base.select_columns(self.anchors))
 
     def compute_weights_at(self, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch p"]:
@@ -292,7 +292,7 @@ class ReweightedKernel(AnchorAccess, FreeKernel):
         s = self.alpha @ self.base.evaluate_features_at(self._make_anchor_products(), indices)
         return (weights.to(s) * s).to(weights.dtype)
 
-    def evaluate_matrix(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
+    def evaluate_matrix(self, left: Arguments, right: Arguments) -> Float[Tensor, "*batch n k"]:
         """Σ_i τ_Ai² ϑ_i(left row) ϑ_i(right row), for all pairs of rows, as a sum over pairs of anchors."""
         shares = torch.outer(self.alpha, self.alpha)
         return sum_over_pairs(

@@ -1,12 +1,13 @@
-"""Explicit features: ϑ_i(x) = xⁱ e(x) for a chosen set of multi-indices i, and kernels that are sums over them.
+"""Explicit features ϑ_i(x) = Π_d ϑ_{i_d}(x_d) for a chosen set of multi-indices i, and kernels that are sums over them.
 
 Features are selected the largest first, with an upper bound on the contribution of those left out.
 """
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from functools import partial, reduce
 from itertools import count
-from math import comb, log
+from math import comb, exp, log, pi
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +15,10 @@ import torch
 from jaxtyping import Bool, Float, Float64, Int
 from torch import Tensor
 
+from tunedprior.errors import DomainError
 from tunedprior.kernels.anchors import FixedKernel, Float64Module, draw_box_sample
-from tunedprior.kernels.free_kernel import FreeKernel, Product, list_multi_indices
+from tunedprior.kernels.free_kernel import DOMAIN_SLACK, Arguments, FreeKernel, Product, list_multi_indices
+from tunedprior.kernels.stationary import SPACING, StationarySquaredExponential
 from tunedprior.kernels.table1 import SeriesKernel, SquaredExponential
 from tunedprior.numerics.chunking import broadcast_shape, call_checkpointed, iterate_chunks
 
@@ -24,7 +27,7 @@ _ENTRIES = {"cpu": 2**18, "cuda": 2**27}
 
 
 class Powers(NamedTuple):
-    """e(x), and 1, x, x², … of each input, at n rows: the factors of all features there."""
+    """e(x), and ϑ₀(x_d), ϑ₁(x_d), … of each input (such as 1, x, x², …) at n rows: the factors of all features."""
 
     envelope: Float[Tensor, "1 n"]
     inputs: tuple[Float[Tensor, "k n"], ...]
@@ -64,7 +67,7 @@ class Features(Float64Module):
     def __len__(self) -> int:
         return len(self.indices)
 
-    def compute_powers(self, product: Product) -> Powers:
+    def compute_powers(self, product: Any) -> Powers:
         """The powers and envelopes of these rows, for `at` to multiply."""
         inputs = []
         for x, highest in zip(product.points.unbind(-1), self._highest, strict=True):
@@ -94,7 +97,7 @@ class Features(Float64Module):
         found = found.reshape(len(self), d + 1, n)
         return found[:, 0], found[:, 1:]
 
-    def evaluate_all(self, product: Product) -> Float[Tensor, "p n"]:
+    def evaluate_all(self, product: Arguments) -> Float[Tensor, "p n"]:
         """ϑ_i of every row, for all multi-indices in sorted order."""
         return self.evaluate_slice(self.compute_powers(product), slice(0, len(self)))
 
@@ -112,6 +115,45 @@ class Features(Float64Module):
         return values
 
 
+class PlaceFeatures(Features):
+    """exp(-Σ_k ‖(x_k - ω_i)/ℓ‖²) for p places ω_i on a grid: the features of `StationarySquaredExponential`.
+
+    Args:
+        kernel: The kernel, its parameters fixed.
+        indices: The multi-indices i, `p x d`, all different.
+        numbers: Further values for each multi-index; kept in sorted order, as buffers.
+    """
+
+    def __init__(
+        self, kernel: StationarySquaredExponential, indices: Int[Tensor, "p d"], **numbers: Float[Tensor, "p ..."]
+    ) -> None:
+        super().__init__(indices, **numbers)
+        self._kernel = deepcopy(kernel).double().requires_grad_(False)
+
+    def compute_powers(self, product: Any) -> Powers:
+        """The factors of these rows, for `evaluate_slice` to multiply."""
+        highest = max(self._highest, default=0)
+        logs = product.count * self._kernel.evaluate_input_log_features(product.points, highest)
+        inputs = [table[:, : end + 1].exp().mT for table, end in zip(logs.unbind(1), self._highest, strict=True)]
+        return Powers(product.log_envelope.exp()[None], tuple(inputs))
+
+    def compute_monomials_and_slopes(
+        self, x: Float[Tensor, "n d"]
+    ) -> tuple[Float[Tensor, "p n"], Float[Tensor, "p d n"]]:
+        """ϑ_i(x) and ∂ϑ_i(x)/∂x_d = -2 (x_d - ω_id)/ℓ_d² ϑ_i(x) at every row of x."""
+        values = self.evaluate_all(self._kernel.make_product(x))
+        places = self._kernel.locate(self.indices)
+        slopes = 2 * self._kernel.inverse_square_lengthscale[0, :, None] * (places[..., None] - x.mT)
+        return values, slopes * values[:, None]
+
+
+def make_features(base: FreeKernel, indices: Int[Tensor, "p d"], **numbers: Float[Tensor, "p ..."]) -> Features:
+    """ϑ_i of this kernel for the given multi-indices: monomials, or places."""
+    if isinstance(base, StationarySquaredExponential):
+        return PlaceFeatures(base, indices, **numbers)
+    return Features(indices, **numbers)
+
+
 class FeatureKernel(FixedKernel):
     """K(x, x') = s K₂(x, x') + Σ_i c_i ϑ_i(x)ϑ_i(x') by explicit features, at a cost that does not depend on |A|.
 
@@ -121,6 +163,7 @@ class FeatureKernel(FixedKernel):
         coefficients: c, one for each multi-index.
         remainder: s.
         missing: Upper bound on the variance, anywhere in the box, of the features left out.
+        reach: Half-width of the box in which the features are all that matter.
     """
 
     def __init__(
@@ -130,10 +173,21 @@ class FeatureKernel(FixedKernel):
         coefficients: Float[Tensor, " p"],
         remainder: float = 0.0,
         missing: float = 0.0,
+        reach: float = 1.0,
     ) -> None:
         super().__init__(base, indices.shape[1])
-        self.features = Features(indices, coefficients=coefficients)
-        self.remainder, self.missing = remainder, missing
+        self.features = make_features(self.base, indices, coefficients=coefficients)
+        self.remainder, self.missing, self.reach = remainder, missing, reach
+
+    def make_product(self, x: Float[Tensor, "*batch n d"]) -> Arguments:
+        """The rows of x as groups of one argument; a `DomainError` where places around them are not among these."""
+        if self.base.features_are_places and (x.detach().abs() > self.reach + DOMAIN_SLACK).any():
+            largest = float(x.detach().abs().max())
+            raise DomainError(
+                f"These features serve points within ±{self.reach:g}; got one {largest:.3g} in size. "
+                "Scale the box that holds all your data onto [-1, 1], or use the sum over pairs (by_features=False)."
+            )
+        return super().make_product(x)
 
     @property
     def num_features(self) -> int:
@@ -145,7 +199,7 @@ class FeatureKernel(FixedKernel):
         """c, in the order of `features.indices`."""
         return self.features.get_buffer("coefficients")
 
-    def evaluate_matrix(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
+    def evaluate_matrix(self, left: Arguments, right: Arguments) -> Float[Tensor, "*batch n k"]:
         """K(left row, right row) for all pairs of rows."""
         shape = left.log_envelope.shape, right.log_envelope.shape
         batch = broadcast_shape(shape[0][:-1], shape[1][:-1])
@@ -162,7 +216,7 @@ class FeatureKernel(FixedKernel):
             sums = sums.reshape(*batch, shape[0][-1], shape[1][-1])
         return sums + self.remainder * self.base.evaluate_matrix(left, right) if self.remainder else sums
 
-    def evaluate_diagonal(self, left: Product, right: Product) -> Float[Tensor, "*batch n"]:
+    def evaluate_diagonal(self, left: Arguments, right: Arguments) -> Float[Tensor, "*batch n"]:
         """K(left row i, right row i) for every i: the diagonal."""
         both = left.multiply_rows(right)
         powers = self.features.compute_powers(both.flatten())
@@ -208,7 +262,7 @@ _LEAST_LOG_SIZE = -300.0  # relative to the largest, for each input
 
 
 def enumerate_best_first(
-    base: FreeKernel, anchors: Product, means: Float[Tensor, "d q"] | None = None, negligible: float = ROUNDING
+    base: FreeKernel, anchors: Arguments, means: Float[Tensor, "d q"] | None = None, negligible: float = ROUNDING
 ) -> Iterator[Int[Tensor, "p d"]]:
     """All multi-indices in batches, by decreasing Π_d E_A[φ_{i_d}²], the mean over anchors A; failing that by degree.
 
@@ -243,11 +297,13 @@ def _enumerate_by_degree(num_inputs: int) -> Iterator[Int[Tensor, "p d"]]:
         yield list_multi_indices(num_inputs, degree)[comb(num_inputs + degree - 1, num_inputs) if degree else 0 :]
 
 
-def _compute_log_sizes(base: FreeKernel, anchors: Product, negligible: float = ROUNDING) -> Float64[np.ndarray, "d k"]:
+def _compute_log_sizes(
+    base: FreeKernel, anchors: Arguments, negligible: float = ROUNDING
+) -> Float64[np.ndarray, "d k"]:
     """log of the mean of φ_k² over the anchors, per input and power k, up to a power where it is negligible."""
-    highest, (x, envelope) = _POWERS, (anchors.points, base.evaluate_input_log_envelopes(anchors.points))
+    highest, x = _POWERS, anchors.points
     while True:
-        logs = torch.special.xlogy(torch.arange(highest + 1).to(x), x.abs()[..., None]) + envelope[..., None]  # a d k
+        logs = base.evaluate_input_log_features(x, highest)  # a d k
         factors: Any = base.compute_log_factors(highest)
         sizes = (2 * logs).logsumexp(0) - np.log(len(x)) + factors.to(x)
         if (sizes[:, -2:].amax(1) - sizes.amax(1) < np.log(negligible) - 10).all() or highest >= MOST_POWERS:
@@ -292,9 +348,15 @@ OPEN_REACH = 0.95
 _IN_BOX = 64  # sample points of the box
 
 
-def has_features(kernel: FreeKernel) -> bool:
-    """Whether explicit features exist: for kernels of Table 1 and of series, without `active_dims` and batch."""
-    known = isinstance(kernel, SeriesKernel | SquaredExponential)
+#: The number of places on a grid is a power of the number of inputs: with more inputs they are too many.
+MOST_INPUTS_OF_PLACES = 3
+
+
+def has_features(kernel: FreeKernel, num_inputs: int | None = None) -> bool:
+    """Whether explicit features exist: for kernels without bias, `active_dims` and batch; places up to three inputs."""
+    if kernel.features_are_places and (num_inputs or 0) > MOST_INPUTS_OF_PLACES:
+        return False
+    known = isinstance(kernel, SeriesKernel | SquaredExponential | StationarySquaredExponential)
     return known and kernel.active_dims is None and not kernel.batch_shape
 
 
@@ -308,7 +370,7 @@ class SelectedFeatures(NamedTuple):
 
 def select_relevant_features(
     base: FreeKernel,
-    anchors: Product,
+    anchors: Arguments,
     learnt: Float[Tensor, "r a"],
     weighted: bool,
     remainder: float,
@@ -336,8 +398,9 @@ def select_relevant_features(
         The selected features; None if more are needed than can be enumerated or held.
     """
     far = _compute_reach(base, anchors)
-    if not weighted and (far > 1).any():
-        return None  # beyond |x| = 1 the ϑ_i have no common bound
+    if not weighted and base.compute_log_peaks(MOST_POWERS, far).max() > 0:
+        return None  # beyond |x| = 1 monomials have no common bound
+    aliasing = _bound_aliasing(base, anchors, learnt)
     allowed, trace, found, looked_at = _MARGIN * tolerance, 0.0, [], 0
     left = _MissingBounds(base, anchors, learnt, far, weighted)
     for batch in enumerate_best_first(base, anchors, _compute_log_means(base, far, weighted)):
@@ -368,7 +431,9 @@ def select_relevant_features(
         dropped = everywhere if int((~everywhere).sum()) <= _FEW else dropped
     if int((~dropped).sum()) > MOST_FEATURES:
         return None
-    missing = left.variance + float((coefficients.abs() * peaks)[dropped].sum())
+    if aliasing > allowed * trace:
+        return None
+    missing = aliasing + left.variance + float((coefficients.abs() * peaks)[dropped].sum())
     return SelectedFeatures(indices[~dropped], coefficients[~dropped], missing)
 
 
@@ -376,7 +441,12 @@ class _MissingBounds:
     """Upper bounds on the contribution of features not yet enumerated (see `select_relevant_features`)."""
 
     def __init__(
-        self, base: FreeKernel, anchors: Product, learnt: Float[Tensor, "r a"], far: Float[Tensor, " d"], weighted: bool
+        self,
+        base: FreeKernel,
+        anchors: Arguments,
+        learnt: Float[Tensor, "r a"],
+        far: Float[Tensor, " d"],
+        weighted: bool,
     ) -> None:
         gram, size = base.evaluate_matrix(anchors, anchors), learnt.abs()
         # On the square of any feature: its peak, and its mean over the box.
@@ -420,13 +490,26 @@ class _MissingBounds:
         return max(self._squares, 0.0) + self._rounding
 
 
+def _bound_aliasing(base: FreeKernel, anchors: Arguments, learnt: Float[Tensor, "r a"]) -> float:
+    """Upper bound on Σ_jk |α_jα_k| |K₄ - Σ_i τ_i² ϑ_i⋯ϑ_i|, as sums over places are not quite the integral.
+
+    By Poisson's summation formula the sum is the integral times a factor within 1 ± 2e^{-π²/(4·SPACING²)} (and less)
+    for each input; and K₄ ≤ 2^{-n/2} K₂(a_j, a_k).
+    """
+    if not base.features_are_places:
+        return 0.0
+    n, sizes = anchors.points.shape[-1], learnt.abs()
+    factor = (1 + 2.1 * exp(-((pi / SPACING) ** 2) / 4)) ** n - 1
+    return factor * 2 ** (-n / 2) * float(((sizes @ base.evaluate_matrix(anchors, anchors)) * sizes).sum())
+
+
 def _mask_smallest(sizes: Float[Tensor, " p"], together: float) -> Bool[Tensor, " p"]:
     """Mask of the smallest entries, as many as sum to no more than `together`."""
     order = sizes.argsort()
     return torch.zeros_like(sizes, dtype=torch.bool).index_put((order,), sizes[order].cumsum(0) <= together)
 
 
-def _compute_reach(base: FreeKernel, anchors: Product) -> Float[Tensor, " d"]:
+def _compute_reach(base: FreeKernel, anchors: Arguments) -> Float[Tensor, " d"]:
     """Half-width of the box in each input: 1, `OPEN_REACH` for open domains, or more where anchors lie further out."""
     return anchors.points.abs().amax(0).clamp(min=OPEN_REACH if base.open_domain else 1)
 
@@ -440,7 +523,7 @@ def _compute_log_means(base: FreeKernel, far: Float[Tensor, " d"], weighted: boo
 
 
 def _sum_over_all_features(
-    base: FreeKernel, anchors: Product, far: Float[Tensor, " d"], weighted: bool
+    base: FreeKernel, anchors: Arguments, far: Float[Tensor, " d"], weighted: bool
 ) -> Float[Tensor, " a"] | None:
     """Σ_i m_i φ_i(a_j)² = Π_d Σ_k m_k φ_k(a_jd)² over all i, for every anchor a_j.
 
@@ -449,12 +532,9 @@ def _sum_over_all_features(
     means, factors = _compute_log_means(base, far, weighted), base.compute_log_factors(MOST_POWERS)
     if means is None or factors is None:
         return None
-    powers, factors = torch.arange(MOST_POWERS + 1).to(far), factors.to(far).expand_as(means)
+    factors = factors.to(far).expand_as(means)
     sums = []
-    for row, (x, envelope) in enumerate(
-        zip(anchors.points.T, base.evaluate_input_log_envelopes(anchors.points).T, strict=True)
-    ):
-        logs = torch.special.xlogy(powers, x.abs()[:, None]) + envelope[:, None]
+    for row, logs in enumerate(base.evaluate_input_log_features(anchors.points, MOST_POWERS).unbind(1)):
         terms = 2 * logs + factors[row] + means[row]
         sums.append(terms.logsumexp(1))
         if (terms[:, -2:].amax(1) > sums[-1] + log(ROUNDING)).any():
@@ -463,15 +543,15 @@ def _sum_over_all_features(
 
 
 def _evaluate_weighted_features(
-    base: FreeKernel, indices: Int[Tensor, "p d"], at: Product
+    base: FreeKernel, indices: Int[Tensor, "p d"], at: Arguments
 ) -> tuple[Features, Float[Tensor, "p n"]]:
     """The features in sorted order, and φ_i = τ_i ϑ_i of every row."""
-    features = Features(indices)
+    features = make_features(base, indices)
     return features, base.compute_weights_at(features.indices).to(at.points)[:, None] * features.evaluate_all(at)
 
 
 def select_largest_features(
-    base: FreeKernel, sample: Product, most: int, tolerance: float
+    base: FreeKernel, sample: Arguments, most: int, tolerance: float
 ) -> tuple[Int[Tensor, "p d"], float]:
     """The multi-indices with the largest Σ_j φ_i(a_j)² over a sample, and the share of Σ_j K₂(a_j, a_j) they miss.
 
@@ -504,7 +584,7 @@ def select_largest_features(
 
 
 def select_complete_features(
-    base: FreeKernel, sample: Product, most: int, negligible: float
+    base: FreeKernel, sample: Arguments, most: int, negligible: float
 ) -> tuple[Int[Tensor, "p d"], float]:
     """As `select_largest_features`, where less may be missing than rounding of a sum of the others can show.
 
@@ -549,7 +629,7 @@ def select_complete_features(
     return indices[order[dropped:]], min(1.0, left_out + rest)
 
 
-def bound_missing_variance(base: FreeKernel, indices: Int[Tensor, "p d"], anchors: Product) -> float:
+def bound_missing_variance(base: FreeKernel, indices: Int[Tensor, "p d"], anchors: Arguments) -> float:
     """Upper bound on the mean of K₂(x, x) - Σ_i φ_i(x)² over the box: the variance that these features miss."""
     far = _compute_reach(base, anchors)
     means = _compute_log_means(base, far, weighted=True)
@@ -562,20 +642,26 @@ def bound_missing_variance(base: FreeKernel, indices: Int[Tensor, "p d"], anchor
     return max(0.0, whole - kept) + ROUNDING * whole
 
 
-def compute_largest_variance(base: FreeKernel, anchors: Product) -> float:
+def compute_largest_variance(base: FreeKernel, anchors: Arguments) -> float:
     """max K₂(x, x) over the box, which is at its corner."""
     return _evaluate_at_corner(base, _compute_reach(base, anchors))
 
 
 def _evaluate_at_corner(base: FreeKernel, far: Float[Tensor, " d"]) -> float:
-    corner = Product(far[None], base.evaluate_log_envelope(far[None]))
+    corner = (
+        base.make_product(far[None])
+        if base.features_are_places
+        else Product(far[None], base.evaluate_log_envelope(far[None]))
+    )
     return float(base.evaluate_matrix(corner, corner))
 
 
-def draw_product_sample(base: FreeKernel, anchors: Product) -> Product:
+def draw_product_sample(base: FreeKernel, anchors: Arguments) -> Arguments:
     """A Sobol sample of the box with a fixed seed, as the kernel's products."""
     far = _compute_reach(base, anchors)
     points = far * draw_box_sample(len(far), count=_IN_BOX).to(far)
+    if base.features_are_places:
+        return base.make_product(points)
     return Product(points, base.evaluate_log_envelope(points))
 
 

@@ -1,13 +1,16 @@
-"""Free kernels (Definition 1 of the paper): one family K₂, K₄, K₆, … with one feature map of monomials xⁱ.
+"""Free kernels (Definition 1 of the paper): one family K₂, K₄, K₆, … with one feature map ϑ.
+
+Those of Table 1 have monomials as features, ϑ_i(x) = xⁱ e(x); `StationarySquaredExponential` has places.
 
 A bias is one more weight (the paper's footnote): φ → [φ; 1] and K → K + 1.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
-from math import comb
-from typing import Any, ClassVar, NamedTuple
+from math import comb, inf
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -20,12 +23,13 @@ from tunedprior.checks import (
     Numbers,
     check_positive,
     format_list,
+    format_value,
     refuse_nonfinite_rows,
     refuse_other_types,
     to_float_tensor,
 )
 from tunedprior.errors import DomainError, InputError
-from tunedprior.kernels.registry import NestedKernel, register_kernel
+from tunedprior.kernels.registry import NestedKernel, PositiveNumbers, register_kernel
 
 _MOST = 2**22
 
@@ -74,52 +78,108 @@ def evaluate_monomials(points: Float[Tensor, "*batch n d"], indices: Int[Tensor,
     return result
 
 
-# Scaling a box onto [-1, 1] may miss the ends by rounding; no kernel changes noticeably this far out.
-_DOMAIN_SLACK = 1e-6
+#: Scaling a box onto [-1, 1] may miss the ends by rounding; no kernel changes noticeably this far out.
+DOMAIN_SLACK = 1e-6
 _LENGTHSCALE_OPTIONS = {"ard_num_dims", "lengthscale_prior", "lengthscale_constraint"}
 
 
-class Product(NamedTuple):
-    """x₁ ⊙ ⋯ ⊙ x_k and Σ log e(x_k): all that a free kernel depends on, of a group of its arguments.
+ArgumentsT = TypeVar("ArgumentsT", bound="Arguments")
 
-    Every free kernel here has features ϑ_i(x) = xⁱ e(x), so ϑ_i(x₁)⋯ϑ_i(x_m) is the monomial of the
-    elementwise product times the product of the envelopes e. Envelopes are kept as logarithms: exponents
-    are added before anything is exponentiated.
+
+@dataclass(frozen=True, eq=False)
+class Arguments(ABC):
+    """What a free kernel depends on of groups of its arguments, one group in each row.
+
+    Two groups merge into one of all their arguments, in any order. Envelopes are kept as logarithms: exponents are
+    added before anything is exponentiated.
     """
 
     points: Float[Tensor, "*batch n d"]
-    log_envelope: Float[Tensor, "*batch n"]
+    log_envelope: Float[Tensor, "*batch2 n"]
 
-    def multiply_all_pairs(self, other: "Product") -> "Product":
-        """Products of each row with each row of `other`, n·n' in all; the index of `other` varies fastest."""
-        points = self.points[..., :, None, :] * other.points[..., None, :, :]
-        log_envelope = self.log_envelope[..., :, None] + other.log_envelope[..., None, :]
-        return Product(points.flatten(-3, -2), log_envelope.flatten(-2, -1))
+    @abstractmethod
+    def multiply_rows(self: ArgumentsT, other: ArgumentsT) -> ArgumentsT:
+        """Row i merged with row i of `other`, n in all."""
+
+    @abstractmethod
+    def make_empty_product(self: ArgumentsT) -> ArgumentsT:
+        """The group of no arguments: one row, the neutral element of merging."""
+
+    def _map(self: ArgumentsT, points: Tensor, log_envelope: Tensor) -> ArgumentsT:
+        return replace(self, points=points, log_envelope=log_envelope)
+
+    def multiply_all_pairs(self: ArgumentsT, other: ArgumentsT) -> ArgumentsT:
+        """Each row merged with each row of `other`, n·n' in all; the index of `other` varies fastest."""
+        n, k, device = self.points.shape[-2], other.points.shape[-2], self.points.device
+        row, column = torch.arange(n, device=device), torch.arange(k, device=device)
+        return self.take(row.repeat_interleave(k)).multiply_rows(other.take(column.repeat(n)))
+
+    def take(self: ArgumentsT, rows: slice | Int[Tensor, " k"]) -> ArgumentsT:
+        """The subset `rows` of the rows."""
+        return self._map(self.points[..., rows, :], self.log_envelope[..., rows])
+
+    def expand(self: ArgumentsT, batch: torch.Size) -> ArgumentsT:
+        """The groups repeated for every member of a batch of this shape."""
+        n, d = self.points.shape[-2:]
+        return self._map(self.points.expand(*batch, n, d), self.log_envelope.expand(*batch, n))
+
+    def flatten(self: ArgumentsT) -> ArgumentsT:
+        """The rows of all members of the batch in one table, without a batch."""
+        return self._map(self.points.reshape(-1, self.points.shape[-1]), self.log_envelope.reshape(-1))
+
+    def double(self: ArgumentsT) -> ArgumentsT:
+        """The groups in float64."""
+        return self._map(self.points.double(), self.log_envelope.double())
+
+
+class Product(Arguments):
+    """x₁ ⊙ ⋯ ⊙ x_k and Σ log e(x_k): all that a kernel with features ϑ_i(x) = xⁱ e(x) depends on.
+
+    ϑ_i(x₁)⋯ϑ_i(x_m) is the monomial of the elementwise product times the product of the envelopes e.
+    """
 
     def multiply_rows(self, other: "Product") -> "Product":
         """Products of row i with row i of `other`, n in all."""
         return Product(self.points * other.points, self.log_envelope + other.log_envelope)
 
-    def take(self, rows: slice | Int[Tensor, " k"]) -> "Product":
-        """The subset `rows` of the rows."""
-        return Product(self.points[..., rows, :], self.log_envelope[..., rows])
-
-    def expand(self, batch: torch.Size) -> "Product":
-        """The products repeated for every member of a batch of this shape."""
-        n, d = self.points.shape[-2:]
-        return Product(self.points.expand(*batch, n, d), self.log_envelope.expand(*batch, n))
-
-    def flatten(self) -> "Product":
-        """The rows of all members of the batch in one table, without a batch."""
-        return Product(self.points.reshape(-1, self.points.shape[-1]), self.log_envelope.reshape(-1))
-
-    def double(self) -> "Product":
-        """The products in float64."""
-        return Product(self.points.double(), self.log_envelope.double())
-
     def make_empty_product(self) -> "Product":
-        """The product of no arguments: one row, the neutral element of multiplication."""
+        """The product of no arguments: one row, the neutral element of merging."""
         return Product(torch.ones_like(self.points[..., :1, :]), torch.zeros_like(self.log_envelope[..., :1]))
+
+
+@dataclass(frozen=True, eq=False)
+class Cluster(Arguments):
+    """x̄ = Σ_k x_k/p and -Σ_k ‖(x_k - x̄)/ℓ‖², of p arguments: all that a stationary kernel depends on.
+
+    Merging adds pp'/(p + p') ‖(x̄ - x̄')/ℓ‖² to the scatter: no large numbers are subtracted, wherever the points are.
+
+    Attributes:
+        points: x̄.
+        log_envelope: Minus the scatter.
+        inverse_square_lengthscale: 1/ℓ², of shape `*batch 1 d`; d is 1 where all inputs share one.
+        count: p.
+    """
+
+    inverse_square_lengthscale: Tensor
+    count: int = 1
+
+    def multiply_rows(self, other: "Cluster") -> "Cluster":
+        """Clusters of the arguments of row i and of row i of `other`, n in all."""
+        together, nu = self.count + other.count, self.inverse_square_lengthscale
+        share = other.count / together if together else 0.0
+        apart = other.points - self.points
+        between = self.count * share * (apart.square() * nu).sum(-1)
+        return Cluster(self.points + share * apart, self.log_envelope + other.log_envelope - between, nu, together)
+
+    def double(self) -> "Cluster":
+        """The groups in float64."""
+        nu = self.inverse_square_lengthscale.double()
+        return Cluster(self.points.double(), self.log_envelope.double(), nu, self.count)
+
+    def make_empty_product(self) -> "Cluster":
+        """The group of no arguments: one row, the neutral element of merging."""
+        nothing = torch.zeros_like(self.points[..., :1, :]), torch.zeros_like(self.log_envelope[..., :1])
+        return Cluster(*nothing, self.inverse_square_lengthscale, 0)
 
 
 class FreeKernel(Kernel, ABC):
@@ -137,6 +197,8 @@ class FreeKernel(Kernel, ABC):
     #: Whether points must satisfy |x| ≤ 1 (|x| < 1 with `open_domain`).
     bounded_domain = False
     open_domain = False
+    #: Whether ϑ_i is centred at a place, and has its number for a multi-index; otherwise it is a monomial.
+    features_are_places = False
     #: The parameter that leave-one-out selection tunes, if the kernel has one.
     tuned_parameter: str | None = None
     #: How it is saved: the arguments that it is made from again, and their types (see `kernels.registry`).
@@ -160,7 +222,7 @@ class FreeKernel(Kernel, ABC):
     # -- what each kernel defines --------------------------------------------------------------------
 
     @abstractmethod
-    def evaluate_matrix(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
+    def evaluate_matrix(self, left: Any, right: Any) -> Float[Tensor, "*batch n k"]:
         """Σ_i τ_i² ϑ_i(left row) ϑ_i(right row), for all pairs of rows."""
 
     @abstractmethod
@@ -174,6 +236,13 @@ class FreeKernel(Kernel, ABC):
     def evaluate_input_log_envelopes(self, points: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n d"]:
         """log e_d(x_d), input by input; 0 for kernels whose features are the bare monomials."""
         return torch.zeros_like(points)
+
+    def evaluate_input_log_features(self, points: Float[Tensor, "n d"], highest: int) -> Float[Tensor, "n d q"]:
+        """log |ϑ_k(x_d)|, input by input, for k ≤ highest, where ϑ_i(x) = Π_d ϑ_{i_d}(x_d)."""
+        powers = torch.arange(highest + 1).to(points)
+        envelopes: Tensor = self.evaluate_input_log_envelopes(points)
+        logs: Tensor = torch.special.xlogy(powers, points.abs()[..., None])
+        return logs + envelopes[..., None]
 
     def compute_log_factors(self, highest: int) -> Float[Tensor, "d q"] | None:  # noqa: ARG002  # for overrides
         """F with log τ_i² = Σ_d F[d, i_d], for powers up to `highest`; None where τ is no product over the inputs.
@@ -214,8 +283,8 @@ class FreeKernel(Kernel, ABC):
         if any(len(shape) != 2 for shape in shapes) or len({shape[1] for shape in shapes}) > 1:
             raise InputError(f"m_kernel takes tables n_k x d with one common d; got shapes {shapes}.")
         products = [self.make_product(x) for x in tables]
-        left = reduce(Product.multiply_all_pairs, products[: m // 2])
-        right = reduce(Product.multiply_all_pairs, products[m // 2 :])
+        left = reduce(Arguments.multiply_all_pairs, products[: m // 2])
+        right = reduce(Arguments.multiply_all_pairs, products[m // 2 :])
         flat = self.evaluate_matrix(left, right)
         return flat.reshape(*flat.shape[:-2], *(shape[0] for shape in shapes))
 
@@ -280,11 +349,14 @@ class FreeKernel(Kernel, ABC):
         """The columns this kernel acts on, as GPyTorch's `__call__` would pass them to `forward`."""
         return x if self.active_dims is None else x.index_select(-1, self.active_dims)
 
-    def make_product(self, x: Float[Tensor, "*batch n d"]) -> Product:
-        """The rows of x as products of one factor, checked, in the wider of the dtypes of x and the parameters."""
-        self.check_points(x)
-        x = x.to(reduce(torch.promote_types, (parameter.dtype for parameter in self.parameters()), x.dtype))
+    def make_product(self, x: Float[Tensor, "*batch n d"]) -> Arguments:
+        """The rows of x as groups of one argument, checked, in the wider of the dtypes of x and the parameters."""
+        x = self._check_and_promote(x)
         return Product(x, self.evaluate_log_envelope(x))
+
+    def _check_and_promote(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n d"]:
+        self.check_points(x)
+        return x.to(reduce(torch.promote_types, (parameter.dtype for parameter in self.parameters()), x.dtype))
 
     def check_points(self, x: Float[Tensor, "*batch n d"]) -> None:
         """Raise an error for points that are not finite, have another number of inputs, or lie outside the domain."""
@@ -296,7 +368,7 @@ class FreeKernel(Kernel, ABC):
         if not self.bounded_domain:
             refuse_nonfinite_rows(x, "Points")
             return
-        inside = x.abs() < 1 if self.open_domain else x.abs() <= 1 + _DOMAIN_SLACK
+        inside = x.abs() < 1 if self.open_domain else x.abs() <= 1 + DOMAIN_SLACK
         if inside.all():
             return
         refuse_nonfinite_rows(x, "Points")
@@ -313,9 +385,10 @@ class FreeKernel(Kernel, ABC):
             "Scale the box that holds all your data onto it."
         )
 
-    def evaluate_features_at(self, product: Product, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch n p"]:
+    def evaluate_features_at(self, product: Any, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch n p"]:
         """ϑ_i of every row, for the given multi-indices."""
-        return evaluate_monomials(product.points, indices) * product.log_envelope.exp()[..., None]
+        envelope: Tensor = product.log_envelope.exp()
+        return evaluate_monomials(product.points, indices) * envelope[..., None]
 
     def _register_positive(self, name: str, value: float | Tensor) -> None:
         """Register a learnable positive parameter `name`, stored as `raw_name` of shape `*batch_shape x k`.
@@ -347,6 +420,46 @@ class FreeKernel(Kernel, ABC):
         check_positive(float(values.min()), name)
         inverse = getattr(self, f"raw_{name}_constraint").inverse_transform
         self.initialize(**{f"raw_{name}": inverse(values.to(raw)).expand_as(raw)})
+
+
+class LengthscaleKernel(FreeKernel):
+    """A free kernel whose K₂ is exp(-½ Σ_d (x_d - x'_d)²/ℓ_d²).
+
+    Args:
+        lengthscale: ℓ, one number for all inputs or one for each (ARD); learnable.
+        **kernel_options: As for `FreeKernel`, and GPyTorch's `lengthscale_prior` and `lengthscale_constraint`.
+    """
+
+    has_lengthscale = True
+    tuned_parameter = "lengthscale"
+    saved_arguments: ClassVar[Mapping[str, Any]] = {"lengthscale": PositiveNumbers}
+
+    def __init__(self, lengthscale: float | Sequence[float] | Tensor = 1.0, **kernel_options: Any) -> None:
+        values = to_float_tensor(lengthscale, "lengthscale")
+        if values.numel() == 0 or (values.ndim > 1 and not isinstance(lengthscale, Tensor)):
+            raise InputError(
+                f"lengthscale must be one number, or a list with one for each input; got {format_value(lengthscale)}."
+            )
+        if (values == inf).all():
+            raise InputError("An infinite length-scale makes K_m constant. Use Exponential(0.0), which is the same.")
+        refuse_nonfinite_rows(values.reshape(1, -1), "lengthscale")
+        if not (values > 0).all():
+            raise InputError(f"Length-scales must be above 0; got {format_list(values.flatten().tolist())}.")
+        if values.ndim > 0 and values.shape[-1] > 1:
+            kernel_options = {
+                "num_inputs": values.shape[-1],
+                "ard_num_dims": values.shape[-1],
+            } | kernel_options
+        super().__init__(**kernel_options)
+        if isinstance(lengthscale, Tensor):
+            self.to(values)
+        self.lengthscale = values.to(self.raw_lengthscale).expand_as(self.raw_lengthscale)
+
+    @property
+    def inverse_square_lengthscale(self) -> Float[Tensor, "*batch 1 d"]:
+        """ν_d = 1/ℓ_d²; d is 1 where all inputs share one length-scale."""
+        lengthscale: Tensor = self.lengthscale
+        return lengthscale**-2
 
 
 def refuse_other_kernels(kernel: Any) -> None:
@@ -418,11 +531,11 @@ class WithBias(FreeKernel):
         """The base alone, not the kernels inside it: GPyTorch cannot assign to dotted names."""
         yield "base", self.base
 
-    def make_product(self, x: Float[Tensor, "*batch n d"]) -> Product:
-        """The rows of x as products of one factor, as the base has them."""
+    def make_product(self, x: Float[Tensor, "*batch n d"]) -> Arguments:
+        """The rows of x as groups of one argument, as the base has them."""
         return self.base.make_product(self.base.select_columns(x))
 
-    def evaluate_matrix(self, left: Product, right: Product) -> Float[Tensor, "*batch n k"]:
+    def evaluate_matrix(self, left: Arguments, right: Arguments) -> Float[Tensor, "*batch n k"]:
         """1 + Σ_i τ_i² ϑ_i(left row) ϑ_i(right row), for all pairs of rows."""
         return self.base.evaluate_matrix(left, right) + 1
 
@@ -431,7 +544,7 @@ class WithBias(FreeKernel):
         indices = self.base.list_multi_indices(max_degree, num_inputs)
         return torch.cat([indices, torch.full_like(indices[:1], _NO_POWER)])
 
-    def evaluate_features_at(self, product: Product, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch n p"]:
+    def evaluate_features_at(self, product: Any, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch n p"]:
         """ϑ_i of every row, for the given multi-indices; 1 for the constant's."""
         features = self.base.evaluate_features_at(product, indices.clamp(min=0))
         return torch.where(_is_constant(indices).to(features.device), 1.0, features)

@@ -15,6 +15,7 @@ from gpytorch.kernels import Kernel
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tunedprior.kernels.stationary import StationarySquaredExponential
 from tunedprior.kernels.table1 import SquaredExponential
 from tunedprior.numerics.stationary import compute_matern_and_slope, compute_squared_differences
 
@@ -214,5 +215,5 @@ def compute_exponentials_gradient(
 
 
 def is_squared_exponential(kernel: Kernel) -> bool:
-    """Whether the kernel is squared exponential in all inputs, so that `compute_squared_exponentials` computes it."""
-    return type(kernel) is SquaredExponential and kernel.active_dims is None
+    """Whether K₂ is squared exponential in all inputs, so that `compute_squared_exponentials` computes it."""
+    return isinstance(kernel, SquaredExponential | StationarySquaredExponential) and kernel.active_dims is None

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from itertools import count
-from math import comb, exp, factorial, inf, log
+from math import comb, exp, factorial, log
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -16,12 +16,11 @@ from jaxtyping import Float, Int
 from scipy import special
 from torch import Tensor
 
-from tunedprior.checks import format_list, format_value, refuse_nonfinite_rows, to_float_tensor
+from tunedprior.checks import format_list, format_value, to_float_tensor
 from tunedprior.errors import InputError
-from tunedprior.kernels.free_kernel import FreeKernel, Product
+from tunedprior.kernels.free_kernel import FreeKernel, LengthscaleKernel, Product
 from tunedprior.kernels.registry import (
     OneNumber,
-    PositiveNumbers,
     SeriesCoefficients,
     WholeNumber,
     register_kernel,
@@ -332,7 +331,7 @@ class LogRatio(_ParameterFreeKernel, DirectProductKernel):
 
 
 @register_kernel
-class SquaredExponential(FreeKernel):
+class SquaredExponential(LengthscaleKernel):
     """K_m = exp(Σ_d ν_d x₁_d⋯x_m_d - ½ Σ_k Σ_d ν_d x_{k,d}²) with ν_d = 1/ℓ_d². Table 1; x in [-1, 1].
 
     ϑ_i(x) = xⁱ exp(-½ Σ_d ν_d x_d²) and τ_i² = Π_d ν_d^{i_d}/i_d!. K₂ is the usual exp(-½ Σ_d (x_d - x'_d)²/ℓ_d²),
@@ -343,37 +342,7 @@ class SquaredExponential(FreeKernel):
         **kernel_options: As for `FreeKernel`, and GPyTorch's `lengthscale_prior` and `lengthscale_constraint`.
     """
 
-    has_lengthscale = True
     bounded_domain = True
-    tuned_parameter = "lengthscale"
-    saved_arguments: ClassVar[Mapping[str, Any]] = {"lengthscale": PositiveNumbers}
-
-    def __init__(self, lengthscale: float | Sequence[float] | Tensor = 1.0, **kernel_options: Any) -> None:
-        values = to_float_tensor(lengthscale, "lengthscale")
-        if values.numel() == 0 or (values.ndim > 1 and not isinstance(lengthscale, Tensor)):
-            raise InputError(
-                f"lengthscale must be one number, or a list with one for each input; got {format_value(lengthscale)}."
-            )
-        if (values == inf).all():
-            raise InputError("An infinite length-scale (ν = 0) makes K_m = 1. Use Exponential(0.0), which is the same.")
-        refuse_nonfinite_rows(values.reshape(1, -1), "lengthscale")
-        if not (values > 0).all():
-            raise InputError(f"Length-scales must be above 0; got {format_list(values.flatten().tolist())}.")
-        if values.ndim > 0 and values.shape[-1] > 1:
-            kernel_options = {
-                "num_inputs": values.shape[-1],
-                "ard_num_dims": values.shape[-1],
-            } | kernel_options
-        super().__init__(**kernel_options)
-        if isinstance(lengthscale, Tensor):
-            self.to(values)
-        self.lengthscale = values.to(self.raw_lengthscale).expand_as(self.raw_lengthscale)
-
-    @property
-    def inverse_square_lengthscale(self) -> Float[Tensor, "*batch 1 d"]:
-        """ν_d = 1/ℓ_d²; d is 1 where all inputs share one length-scale."""
-        lengthscale: Tensor = self.lengthscale
-        return lengthscale**-2
 
     def evaluate_input_log_envelopes(self, points: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch2 n d"]:
         """log e_d(x_d) = -½ ν_d x_d², input by input."""

@@ -15,7 +15,13 @@ from torch import Tensor
 from tunedprior.errors import InputError
 from tunedprior.kernels import FreeKernel
 from tunedprior.kernels.anchors import draw_box_sample
-from tunedprior.kernels.explicit_features import OPEN_REACH, Features, select_complete_features, select_largest_features
+from tunedprior.kernels.explicit_features import (
+    OPEN_REACH,
+    Features,
+    make_features,
+    select_complete_features,
+    select_largest_features,
+)
 from tunedprior.machines.machine import LAMBDAS, AlphaFit, Fit, compute_gram_matrix
 from tunedprior.numerics.isolation import isolate_computation
 from tunedprior.numerics.linalg import (
@@ -70,7 +76,7 @@ class FeatureMap:
     def _from_indices(
         cls, kernel: FreeKernel, points: Float[Tensor, "n d"], indices: Int[Tensor, "p d"], missing: float
     ) -> "FeatureMap":
-        features = Features(indices)
+        features = make_features(kernel, indices)
         return cls(kernel, features, kernel.compute_weights_at(features.indices).to(points), missing)
 
     def __len__(self) -> int:
@@ -262,7 +268,7 @@ class FeatureFit:
     @classmethod
     def from_arrays(cls, kernel: FreeKernel, lam: float, arrays: Mapping[str, Tensor]) -> "FeatureFit":
         """Restore the fit from the tensors of `to_arrays`."""
-        features, (signal, missing) = Features(arrays["indices"]), arrays["signal_and_missing"].tolist()
+        features, (signal, missing) = make_features(kernel, arrays["indices"]), arrays["signal_and_missing"].tolist()
         feature_map = FeatureMap(kernel, features, kernel.compute_weights_at(features.indices), missing)
         return cls(feature_map, arrays["weights"], arrays["factor"], lam, signal)
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from tunedprior.checks import Numbers, check_positive, check_table, refuse_other_types, warn
 from tunedprior.errors import VanishingKernelWarning
-from tunedprior.kernels import FreeKernel, ReweightedKernel, SquaredExponential
+from tunedprior.kernels import FreeKernel, LengthscaleKernel, ReweightedKernel, SquaredExponential
 from tunedprior.numerics.linalg import cholesky, compute_profile_log_evidence, solve_posdef
 from tunedprior.source_data.training_set import check_distinct_rows
 
@@ -95,7 +95,7 @@ class AlphaFit:
 
 def get_lengthscales(fit: Fit, num_inputs: int) -> Float[Tensor, " d"] | None:
     """The length-scales of the fit's kernel, one for each of `num_inputs` inputs; None if it has none."""
-    if not isinstance(fit.kernel, SquaredExponential):
+    if not isinstance(fit.kernel, LengthscaleKernel):
         return None
     lengthscale: Tensor = fit.kernel.lengthscale.detach().flatten().double()
     return lengthscale.expand(num_inputs)

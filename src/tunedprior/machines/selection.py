@@ -14,7 +14,7 @@ from torch import Tensor
 
 from tunedprior.checks import Numbers, check_positive, format_value, refuse_other_types
 from tunedprior.errors import ConvergenceError, FactorisationError, InputError
-from tunedprior.kernels import FreeKernel, SquaredExponential
+from tunedprior.kernels import FreeKernel, LengthscaleKernel
 from tunedprior.machines.machine import LeastSquares, Machine, compute_gram_matrix, compute_loo_residuals
 from tunedprior.numerics.linalg import cholesky
 
@@ -71,7 +71,7 @@ def select(
             `ard` selects them too.
         X: Old settings, `n x d`.
         y: Responses of order 1, or labels ±1.
-        ard: One length-scale per input (`SquaredExponential` only).
+        ard: One length-scale per input (kernels with length-scales only).
         lam_bounds: Search interval of λ. Default: 1e-6 to 10 for least squares, 1e-3 to 10 for support vector machines,
             which gain nothing from a looser cap on |α| and take longer to train.
         seed: The seed of the random restarts for ARD.
@@ -104,12 +104,13 @@ def _make_template(kernel: FreeKernel, X: Float[Tensor, "n d"], ard: bool) -> Fr
     if not ard:
         copied: FreeKernel = deepcopy(kernel).to(X)
         return copied
-    if not isinstance(kernel, SquaredExponential):
+    if not isinstance(kernel, LengthscaleKernel):
         raise InputError(
-            f"ard=True needs a kernel with one length-scale per input, SquaredExponential; got {type(kernel).__name__}."
+            "ard=True needs a kernel with length-scales, SquaredExponential or StationarySquaredExponential; got "
+            f"{type(kernel).__name__}."
         )
     low, high = _get_parameter_bounds(kernel)
-    spread: FreeKernel = SquaredExponential(
+    spread: FreeKernel = type(kernel)(
         torch.full((kernel.select_columns(X).shape[1],), float(np.sqrt(low * high))),
         active_dims=kernel.active_dims,
         lengthscale_constraint=kernel.raw_lengthscale_constraint,

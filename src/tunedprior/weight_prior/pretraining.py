@@ -209,7 +209,11 @@ def learn_weight_prior(
         "places": few.places,
     }  # fmt: skip
     choose = partial(select, kernel=kernel, X=few.points, y=few.response, ard=options.ard, seed=options.seed)
-    if len(few) < len(rows) and isinstance(options.machine, LeastSquares | None) and has_features(kernel):
+    if (
+        len(few) < len(rows)
+        and isinstance(options.machine, LeastSquares | None)
+        and has_features(kernel, few.points.shape[1])
+    ):
         lambdas = options.get_lam_bounds(LeastSquares(1.0))
         chosen = choose(LeastSquares(1.0), lam_bounds=lambdas)
         best, lam = confirm_kernel(chosen, rows.points.to(device), rows.response.to(device), lambdas, options.seed)

@@ -26,7 +26,7 @@ from tunedprior.errors import InputError
 from tunedprior.explain.influential_rows import WITHHELD
 from tunedprior.explain.sensitivity import Domain
 from tunedprior.explain.source_explanation import PriorExplanation, summarise_weight_prior
-from tunedprior.kernels import FreeKernel, SquaredExponential, WithBias
+from tunedprior.kernels import FreeKernel, SquaredExponential, StationarySquaredExponential, WithBias
 from tunedprior.kernels.anchors import draw_box_sample
 from tunedprior.kernels.registry import get_kernel_arguments, make_kernel
 from tunedprior.machines.machine import AlphaFit, Fit
@@ -119,13 +119,16 @@ def _fit_values(
 def _evaluate_fit(prior: "WeightPrior", inputs: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
     """Evaluate g also a little beyond the edge of its box, as a kink there would reveal the edge.
 
-    The squared exponential kernel is the same on another scale. Other fits have the values at the edge beyond it.
+    The squared exponential kernel is the same on another scale, the stationary one is defined there. Other fits have
+    the values at the edge beyond it.
     """
     fit, far = prior.fit, max(1.0, float(inputs.abs().max()))
     if far > 1 and isinstance(fit, AlphaFit) and isinstance(prior.base, SquaredExponential):
         lengthscale = prior.base.lengthscale.detach().flatten().double() / far
         fit = replace(fit, kernel=SquaredExponential(lengthscale).requires_grad_(False), anchors=fit.anchors / far)
         return fit(inputs / far).double()
+    if isinstance(fit, AlphaFit) and isinstance(prior.base, StationarySquaredExponential):
+        return fit(inputs).double()
     return fit(inputs.clamp(-prior.reach, prior.reach)).double()
 
 
