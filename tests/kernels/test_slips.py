@@ -1,4 +1,4 @@
-"""The slips of the paper that docs/notation.md lists, each by numbers (10 is about letters); nine by plain arithmetic."""
+"""The slips of the paper that docs/notation.md lists, each by numbers; 10 is about letters."""
 
 import cmath
 import math
@@ -103,20 +103,23 @@ def test_9_a_flipped_response_between_0_and_1_is_not_minus_f() -> None:
     function = FUNCTIONS["Himmelblau"]
     table = old_data(FLIPPED, function, seed=0)
     f = function(table[["x0", "x1"]].to_numpy())
-    assert (0 < -f).sum() == 0
+    assert (-f > 0).sum() == 0
     np.testing.assert_allclose(table["y"], 1 - f)
 
 
-def test_11_easom_gives_no_alpha_only_where_the_constant_is_0() -> None:
-    """Flipped and brought to [0, 1] it is 0.991 but for the well; a bias would take that constant, the dual has none."""
+def test_11_easom_gives_no_alpha_only_where_a_bias_takes_the_constant() -> None:
+    """Flipped and brought to [0, 1] Easom is 0.991 but for its well, and the dual without a bias has α ≠ 0."""
     function = FUNCTIONS["Easom"]
     flat = 1 - float(function(np.array([0.9, 0.9])))
     assert flat == pytest.approx(0.991, abs=1e-3)
     x = old_data(FLIPPED, function, seed=0)[["x0", "x1"]].to_numpy().tolist()[:12]
     gram = [[complex(reference.squared_exponential([a, b], [0.5, 0.5])).real for b in x] for a in x]
     assert max(map(abs, reference.ridge(gram, [flat] * len(x), 0.01))) > 0.1
-    centred, alpha = [0.0] * len(x), reference.ridge(gram, [0.0] * len(x), 0.01)
-    assert alpha == centred
+    ridge = [[value + 0.01 * (i == j) for j, value in enumerate(row)] for i, row in enumerate(gram)]
+    bordered = [[*row, 1.0] for row in ridge] + [[1.0] * len(x) + [0.0]]  # sum(α) = 0
+    *alpha, bias = reference.solve(bordered, [flat] * len(x) + [0.0])
+    assert alpha == pytest.approx([0.0] * len(x), abs=1e-9)
+    assert bias == pytest.approx(flat)
 
 
 def test_12_a_fractional_power_of_tau_needs_its_absolute_value() -> None:

@@ -11,7 +11,6 @@ from benchmarks.methods.rivals.as_stated import (
     LeaveOneOutAsStated,
 )
 from benchmarks.methods.rivals.difference import Difference
-from benchmarks.methods.rivals.domain_transfer import domain_transfer
 from benchmarks.methods.rivals.envelope import Envelope
 from benchmarks.methods.rivals.learnt_kernel import (
     LearntKernel,
@@ -21,6 +20,7 @@ from benchmarks.methods.rivals.learnt_kernel import (
     mixture,
 )
 from benchmarks.methods.rivals.leave_one_out import LeaveOneOut
+from benchmarks.methods.rivals.mean_discrepancy import domain_transfer
 from benchmarks.methods.rivals.multi_task import MultiTask
 from benchmarks.methods.rivals.ranking_ensemble import RankingEnsemble
 

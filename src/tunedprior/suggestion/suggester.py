@@ -242,12 +242,13 @@ class Suggester:
     def _count_steps(self, history: History) -> int:
         """t of GP-UCB's β_t, counted from 1: over all trials; as printed, over those after the first, D_0.
 
-        Algorithm 1 counts from 0, and only what its loop suggests.
+        Algorithm 1 counts from 0, and only what its loop suggests. D_0 is what was recorded before the first
+        suggestion, or else the initial design.
         """
         if not getattr(self.surrogate, "as_printed", False):
             return len(history) + 1
         recorded = sum(1 for _ in takewhile(lambda trial: not trial.is_suggestion, history.told))
-        return max(len(history) - max(self.initial, recorded), 0) + 1
+        return max(len(history) - (recorded or self.initial), 0) + 1
 
     def parse_candidates(self, candidates: Any) -> Pool:
         """Parse candidates; an `InputError` says which of them are no settings of the space."""
