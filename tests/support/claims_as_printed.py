@@ -64,7 +64,7 @@ CLAIMS_AS_PRINTED = [
     ),
     Claim(
         EXPERIMENTS,
-        "is level with the standard process** on the six functions ({1.10} and {1.16})",
+        "it is level with the standard process on the six functions ({1.10} and {1.16})",
         lambda: alone(*on_both(PAPER, AS_PRINTED, STANDARD)),
     ),
 ]

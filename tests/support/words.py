@@ -34,6 +34,7 @@ from support.prose import Exempt
 from support.stored import (
     AVERAGE,
     CHECKED_PAIRS,
+    CHOSE_THE_FLOOR,
     KINDS,
     PAPER,
     RESULTS,
@@ -42,6 +43,10 @@ from support.stored import (
     STANDARD,
     TUNED,
     Estimate,
+    curves,
+    demo,
+    fibre_ratio,
+    floor_ratio,
     over_problems,
     runs,
     speed,
@@ -96,7 +101,115 @@ OF_THE_PAPER = (
 )  # fmt: skip
 
 
+def demonstrated() -> bool:
+    """How Algorithm 1 and the average do in the demonstration, beside no old data."""
+    average, reweighted, without = (
+        demo(prior, with_old).groupby("trial")["distance"].mean()
+        for prior, with_old in (("average", True), ("reweighted", True), ("average", False))
+    )
+    behind, ahead = reweighted[10] > without[10], all(0.8 < reweighted[step] / without[step] < 1 for step in (15, 20))
+    return bool(
+        behind and ahead and all(average[step] < min(without[step], reweighted[step]) for step in (5, 10, 15, 20))
+    )
+
+
+def after(problem: str, step: int) -> float:
+    """The median regret with flipped old data over that without, on the seeds that chose nothing."""
+    table = curves("flipped")
+    found = table[(table["problem"] == problem) & (table["step"] == step) & (table["seed"] >= 100)]
+    medians = found.groupby("with_old")["value"].median()
+    return float(medians[True] / medians[False])
+
+
+def of_floors(problem: str) -> dict[float, float]:
+    """Mean regret over that without old data, by the least λ."""
+    return {floor: floor_ratio(problem, floor).middle for floor in (1e-6, 0.01)}
+
+
+def on_easom() -> np.ndarray:
+    """The median regret of each method on Easom after the last evaluation."""
+    found = curves("functions").query("problem == 'Easom' and step == 25")
+    return found.groupby("method")["value"].median().to_numpy()
+
+
 SAID = [
+    Said(ALGORITHM1, "it is a little behind after five", lambda: 1 < after("Styblinski-Tang", 5) < 1.2),
+    Said(
+        ALGORITHM1,
+        "Old data wins after ten evaluations on both functions",
+        lambda: all(after(name, step) < 0.2 for name in ("Ackley", "Styblinski-Tang") for step in (10, 20)),
+    ),
+    Said(
+        ALGORITHM1,
+        "With the floor at 1 % old data helps on all three, on Himmelblau by little",
+        lambda: all(of_floors(name)[0.01] < 1 for name in CHOSE_THE_FLOOR),
+    ),
+    Said(
+        ALGORITHM1,
+        "without one it costs on two.",
+        lambda: [of_floors(name)[1e-6] > 1 for name in ("Ackley", "Styblinski-Tang", "Himmelblau")] == [0, 1, 1],
+    ),
+    Said(
+        ALGORITHM1,
+        "Algorithm 1 is behind after ten trials and a little ahead after fifteen; the average is ahead throughout.",
+        demonstrated,
+    ),
+    Said(
+        EXPERIMENTS,
+        "It wins large on Ackley (0.05) and Styblinski-Tang (0.47)",
+        lambda: below(flipped(["Ackley"])) and below(flipped(["Styblinski-Tang"])),
+    ),
+    Said(
+        EXPERIMENTS,
+        "**loses on the Hölder table (2.4) and on eggholder (1.6)**",
+        lambda: above(flipped(["Hölder table"])) and above(flipped(["eggholder"])),
+    ),
+    Said(
+        EXPERIMENTS,
+        "Its rivals envGP and diffGP are misled by flipped data",
+        lambda: all(above(flipped(PAPER, method=one)) for one in ("envEI", "envGPUCB", "diffEI", "diffGPUCB")),
+    ),
+    Said(EXPERIMENTS, "nobody finds the well", lambda: on_easom().min() > 0.99),
+    Said(
+        EXPERIMENTS,
+        "Methods that copy values are helped by *same* and *squared* and misled by *flipped*.",
+        lambda: all(
+            below(of_kind("same", one)) and below(of_kind("squared", one)) and above(of_kind("flipped", one))
+            for one in ("envEI", "diffEI")
+        ),
+    ),
+    Said(
+        EXPERIMENTS,
+        "To kernels learnt from features *flipped* and *same* are one",
+        lambda: np.isclose(of_kind("flipped", TUNED).middle, of_kind("same", TUNED).middle, rtol=1e-3),
+    ),
+    Said(
+        EXPERIMENTS,
+        "Algorithm 1 is behind on every kind, on shifted data and pure noise within its interval.",
+        lambda: all(
+            of_kind(kind, TUNED).middle > 1 and above(of_kind(kind, TUNED)) == (kind not in ("shifted", "pure noise"))
+            for kind in KINDS
+        ),
+    ),
+    Said(
+        EXPERIMENTS,
+        "On another function and on pure noise nobody wins; only RGPE pays nothing.",
+        lambda: all(
+            not below(of_kind(kind, one)) and (of_kind(kind, one).middle < 1.1) == (one == "RGPE-EI")
+            for kind in KINDS[6:]
+            for one in (TUNED, AVERAGE, "ARD-EI", "envEI", "diffEI", RIVAL, "RGPE-EI")
+        ),
+    ),
+    Said(
+        EXPERIMENTS,
+        "TP-EI-BO is level (0.93), and TP-GPUCB-BO loses (1.49).",
+        lambda: level(fibre_ratio(TUNED)) and above(fibre_ratio("TP-GPUCB-BO")),
+    ),
+    Said(
+        EXPERIMENTS,
+        "methods that copy values do well (diffEI 0.55, envEI 0.68), as do both multi-task processes",
+        lambda: all(below(fibre_ratio(one)) for one in ("diffEI", "envEI", RIVAL, "MTGP-EI (BoTorch)")),
+    ),
     Said(
         EXPERIMENTS,
         "is ahead of every rival *that the paper compares with*",
@@ -325,7 +438,6 @@ EXEMPT = [
     Exempt(FIELD, "do not run in 0.16.0", "a version"),
     Exempt(ALGORITHM1, "λ is kept at 1 % of the responses' variance", "a setting"),
     Exempt(ALGORITHM1, "with a 95 % bootstrap interval", "a definition"),
-    Exempt(ALGORITHM1, "thousands of times larger", "no figure"),
     Exempt(ALGORITHM1, "With the floor at 1 %", "a setting"),
     Exempt(
         TRANSFER_TABLES, "within its 95 % interval (the mean and 1.96 `measured_std` to either side)", "a definition"
@@ -335,9 +447,6 @@ EXEMPT = [
     Exempt(ALGORITHM1, "cannot be shown to be right to 1e-6 of their mean", "a setting"),
     Exempt(
         ALGORITHM1, "0.14 % of the standard deviation of the results at least (2e-6 of their variance)", "a setting"
-    ),
-    Exempt(
-        ALGORITHM1, "after ten trials 78 µm with the old records and 26 µm without", "said not to be in the repository"
     ),
     Exempt(EXPERIMENTS, "The squared distance to 500 µm", "a definition"),
     Exempt(EXPERIMENTS, "95 % nominally", "a definition"),
