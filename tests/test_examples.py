@@ -45,6 +45,24 @@ def test_xor_example_shows_the_corrected_figures(capsys: pytest.CaptureFixture[s
     assert lines[-1].endswith("is -1.0")
 
 
+def test_the_p_norm_example_solves_dual_and_primal(capsys: pytest.CaptureFixture[str]) -> None:
+    text = said_by("02_p_norm.py", capsys)
+    said = {line[:18].strip(): line[18:] for line in text.splitlines()}
+    dual, primal = map(float, said["dual = primal"].split(" = "))
+    assert dual == pytest.approx(primal, abs=1e-5)
+    assert dual > 0
+    for name, most in (("gradient off by", 1e-4), ("weights off by", 1e-5), ("fixed point off by", 1e-6)):
+        assert float(said[name]) < most, name
+    (spread,), (sparse,) = (numbers_after("others up to", said[name]) for name in ("p = 2", "p = 4/3"))
+    assert sparse < 0.3 * spread
+    (before,), (after,) = (numbers_after("error", said[name]) for name in ("p = 2", "p = 4/3"))
+    assert after < 0.3 * before
+    (product,), (moments,) = numbers_after("g\\(x'\\)", text), numbers_after("=", said["g(x) g(x')"])
+    (aligned,), (left_open,) = numbers_after("aligned", text), numbers_after("\\+", said["aligned"])
+    assert product == moments
+    assert aligned == pytest.approx(moments + left_open, abs=2e-6)
+
+
 def test_every_example_is_run_here() -> None:
     named = set(re.findall(r"[\"/](\w+\.py)\"", Path(__file__).read_text(encoding="utf-8")))
     assert {path.name for path in EXAMPLES.glob("*.py")} <= named

@@ -23,7 +23,7 @@ from benchmarks.methods.by_name import BASELINE, OWN_START, PLAIN
 from benchmarks.problems.functions import FAILURES, PAPER, SHIFTED
 from benchmarks.problems.kinds import SPACE
 from benchmarks.results import RESULTS, read_exactly, read_results
-from benchmarks.studies import gallery, ideas, trust
+from benchmarks.studies import gallery, ideas, regret_bounds, trust
 from benchmarks.studies.field.jobs import BY_ROWS, CONTESTS, ON_PAIRS
 from benchmarks.studies.field.measures import curves, without_controls
 from benchmarks.studies.field.pictures import figure_of
@@ -124,6 +124,7 @@ PICTURES = {
     "figures/field_pairs_ranks.png": _of_field("ranks", ON_PAIRS),
     "figures/field_pairs_trials.png": _of_field("trials", ON_PAIRS),
     "figures/field_pairs_contests.png": _of_field("contests", ON_PAIRS),
+    "figures/regret_bounds.png": _of_study(regret_bounds.STUDY.name, regret_bounds.draw_bounds),
     "figures/held.png": _of_table("held.csv", trust.draw_beliefs_held),
     "figures/trust.png": _of_table("trust.csv", trust.draw_trust),
     "figures/how_it_works.png": _of_table("ideas.csv", ideas.draw_how_it_works),

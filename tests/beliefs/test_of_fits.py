@@ -5,11 +5,20 @@ import torch
 
 from support.builders import KERNEL_BELIEFS, belief_kernel, rows_of_ripple, vector
 from support.cases import table
-from tunedprior.beliefs import AlignedKernel, FixedReweightedKernel, MatchedKernel, UncertainKernel, get_belief
+from tunedprior.beliefs import (
+    AlignedFeatureKernel,
+    AlignedKernel,
+    FixedReweightedKernel,
+    MatchedKernel,
+    UncertainKernel,
+    get_belief,
+)
+from tunedprior.beliefs.aligned import AlignedBelief
 from tunedprior.kernels import Polynomial, ReweightedKernel, SquaredExponential
 from tunedprior.machines import AlphaFit, FeatureFit, feature_ridge
 from tunedprior.machines.feature_ridge import FeatureMap
 from tunedprior.machines.machine import get_lengthscales
+from tunedprior.numerics.linalg import compute_symmetric_root
 
 
 @pytest.fixture
@@ -81,3 +90,22 @@ def test_what_a_fit_says_of_length_scales() -> None:
 def test_too_many_features_to_list_are_summed_over_pairs_of_old_settings() -> None:
     rough = AlphaFit(SquaredExponential(vector([0.1] * 3)), table(4, 3), table(4, seed=1), 0.1)
     assert get_belief("matched").make_kernel(rough).num_features is None
+
+
+def test_directions_that_hardly_count_are_left_out() -> None:
+    """The aligned belief of many features costs in proportion to its directions, of which a smooth g has few."""
+    x, y = rows_of_ripple(300)
+    fit = FeatureFit.fit_by_evidence(
+        FeatureMap.from_largest_features(AlphaFit.fit_by_evidence(x, y, vector([0.8, 1.1])).kernel, x, 512), x, y
+    )
+    full = AlignedFeatureKernel(
+        fit.kernel,
+        fit.feature_map.features.indices,
+        fit.weights,
+        compute_symmetric_root(fit.compute_determined_matrix()),
+        fit.signal,
+    )
+    kernel, z = AlignedBelief().make_kernel(fit), table(40, 2, seed=8, low=-1, high=1)
+    assert kernel.mixing.shape[1] < 0.8 * full.mixing.shape[1]
+    exact = full(z).to_dense()
+    torch.testing.assert_close(kernel(z).to_dense(), exact, rtol=0, atol=1e-7 * exact.diagonal().mean().item())

@@ -11,8 +11,10 @@ import pytest
 from support.builders import SPACE, smooth
 from support.optimizers import make_optimizer
 from tunedprior import Optimizer
+from tunedprior.audit.auditing import find_faults
 from tunedprior.campaign import simulate
-from tunedprior.errors import InputError, OddResultWarning
+from tunedprior.errors import InputError, OddResultWarning, OldDataWarning
+from tunedprior.source_data.matching import read_old_data
 from tunedprior.space.search_space import Space
 
 SETTINGS = Space.parse(SPACE).sobol(9, seed=1)
@@ -210,3 +212,27 @@ def test_a_campaign_told_in_flags_is_no_slip(recwarn: pytest.WarningsRecorder) -
     several.tell(SETTINGS[0], {"y": 0.5, "pure": True})
     several.tell(SETTINGS[1], float("nan"))
     assert not [one for one in recwarn if "True or False" in str(one.message)]
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_a_fraction_among_percentages_is_noted(direction: str) -> None:
+    opt = Optimizer({"x": (0.0, 1.0)}, direction=direction, seed=0)
+    opt.tell([{"x": k / 10} for k in range(6)], [83.0, 41.0, 55.0, 71.0, 90.0, 66.0])
+    if direction == "minimize":  # where it may be the best of all
+        opt.tell({"x": 0.9}, 0.62)
+        return
+    with pytest.warns(OddResultWarning, match=r"a fraction where all others are percentages: 0\.62 \(trial 7\)"):
+        opt.tell({"x": 0.9}, 0.62)
+
+
+def test_a_fraction_among_old_percentages_is_noted() -> None:
+    values = [83.0, 41.0, 0.62, 55.0, 71.0, 90.0]
+    old = pd.DataFrame({"x": np.linspace(0, 1, 6), "y": values})
+    with pytest.warns(OldDataWarning, match="0.62 in row 2, .* a fraction among percentages"):
+        read_old_data(old, Space.parse({"x": (0.0, 1.0)}), "y", "maximize")
+    assert not read_old_data(old, Space.parse({"x": (0.0, 1.0)}), "y", "minimize").doubtful.any()
+    kinds = [
+        [fault.kind for fault in find_faults(old, Space.parse({"x": (0.0, 1.0)}), {"y": goal})]
+        for goal in ("maximize", "minimize")
+    ]
+    assert kinds == [["far off"], []]

@@ -17,6 +17,7 @@ from botorch.models.model import ModelList
 from botorch.models.transforms import Log, Normalize, Standardize
 from botorch.optim import optimize_acqf
 from botorch.sampling.get_sampler import get_sampler
+from gpytorch.kernels import Kernel
 from gpytorch.mlls import ExactMarginalLogLikelihood, SumMarginalLogLikelihood
 
 from support.cases import table
@@ -36,8 +37,11 @@ from support.tensors import (
     response,
     same_predictions,
 )
+from tunedprior.beliefs.aligned import AlignedBelief
 from tunedprior.goals.observations import Observations
 from tunedprior.integrations.botorch import TunedPriorGP, pretrain_on_tensors
+from tunedprior.integrations.tensors import KernelInputMap
+from tunedprior.machines import Fit
 from tunedprior.model_averaging.mixture import MixtureOfProcesses
 from tunedprior.weight_prior.tuned_prior import TunedPrior
 
@@ -141,6 +145,48 @@ def test_single_precision_is_answered_in_kind() -> None:
     single = ensemble(X.float(), Y.float()).posterior(TEST.float())
     assert single.mean.dtype == torch.float32
     torch.testing.assert_close(single.mixture_mean.double(), mean_of(ensemble()), rtol=1e-3, atol=1e-3)
+
+
+def test_a_batch_of_settings_is_predicted_as_one_by_one() -> None:
+    model = gp()
+    found = model.posterior(TEST.unsqueeze(-2))
+    expected = model.posterior(TEST)
+    torch.testing.assert_close(found.mean[:, 0], expected.mean)
+    torch.testing.assert_close(found.variance[:, 0], expected.variance)
+    pairs = model.posterior(TEST.reshape(2, 10, 2, 2)).distribution.covariance_matrix
+    own = model.posterior(TEST[:2]).distribution.covariance_matrix
+    torch.testing.assert_close(pairs[0, 0], own)
+
+
+def test_a_batch_of_settings_does_not_repeat_the_training_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, rows = gp(remainder=False), []
+    model.posterior(TEST)
+    forward = KernelInputMap.forward
+
+    def count_rows(inputs: KernelInputMap, x: torch.Tensor) -> torch.Tensor:
+        rows.append(x.shape[:-1].numel())
+        return forward(inputs, x)
+
+    monkeypatch.setattr(KernelInputMap, "forward", count_rows)
+    model.posterior(TEST.unsqueeze(-2))
+    assert sum(rows) <= len(X) + 3 * len(TEST)
+
+
+def test_models_of_one_prior_share_its_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop makes a model at every step: what takes long is done once."""
+    prior, made = pretrain_on_tensors(*OLD, BOUNDS), []
+    make_kernel = AlignedBelief.make_kernel
+
+    def count(belief: AlignedBelief, fit: Fit) -> Kernel:
+        made.append(fit)
+        return make_kernel(belief, fit)
+
+    monkeypatch.setattr(AlignedBelief, "make_kernel", count)
+    first, second = (TunedPriorGP(X, Y, old=one) for one in (copy.copy(prior), prior))
+    third = TunedPriorGP(X, Y, old=prior)
+    assert len(made) <= 2
+    same_predictions(second, third)
+    same_predictions(first, third)
 
 
 def test_several_old_sets_have_an_amplitude_each() -> None:

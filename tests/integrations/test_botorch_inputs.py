@@ -34,6 +34,15 @@ def test_without_bounds_the_unit_cube_or_the_range_of_all_settings_is_the_box() 
         model.posterior(vector([[10.5, 0.0]]))
 
 
+def test_what_was_learnt_beforehand_brings_its_bounds() -> None:
+    model = TunedPriorGP(X, Y, old=pretrain_on_tensors(*OLD, BOUNDS))
+    assert torch.isfinite(model.posterior(BOUNDS).mean).all()
+    with pytest.raises(DomainError, match="column 0"):
+        model.posterior(vector([[10.5, 0.0]]))
+    with raises(InputError, "2 inputs", "1 column"):
+        TunedPriorGP(X[:, :1], Y, old=pretrain_on_tensors(*OLD, BOUNDS))
+
+
 def test_training_data_beyond_the_bounds_widens_the_box() -> None:
     model = TunedPriorGP(torch.cat([X, vector([[12.0, 0.0]])]), torch.cat([Y, Y[:1]]), old=OLD, bounds=BOUNDS)
     assert torch.isfinite(model.posterior(vector([[11.9, 0.0]])).mean).all()

@@ -16,6 +16,7 @@ from tunedprior.beliefs.reweighted import FixedReweightedKernel
 from tunedprior.beliefs.uncertain import UncertainKernel
 from tunedprior.errors import DomainError, InputError
 from tunedprior.kernels import ReweightedKernel, SquaredExponential, StationarySquaredExponential, WithBias
+from tunedprior.kernels.sections import AutogradSection
 from tunedprior.kernels.stationary import SPACING, number_offsets
 
 LENGTHSCALES = {"one": [0.6, 0.6], "ARD": [0.4, 1.1]}
@@ -196,6 +197,39 @@ def test_gradients_through_explicit_places_equal_those_of_the_sum_over_pairs() -
         fixed = FixedReweightedKernel(kernel, anchors, alpha, by_features=by_features)
         gradients.append(torch.autograd.grad(fixed(x, z).to_dense().sum() + fixed(x, diag=True).sum(), x)[0])
     torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("by_features", [True, False])
+def test_the_section_has_the_gradient_of_the_kernel(by_features: bool) -> None:
+    kernel, (anchors, alpha) = make([0.4, 1.1]), (table(8, 2, seed=3), normal(8))
+    fixed = FixedReweightedKernel(kernel, anchors, alpha, by_features=by_features)
+    points, x = table(5, 2, seed=1), table(4, 2)
+    section = fixed.make_section(2.0, points[:3])
+    assert section is not None
+    section = section.append_points(points[3:])
+    found, expected = section.evaluate(x), AutogradSection(points, fixed, 2.0).evaluate(x)
+    torch.testing.assert_close(found.cross, expected.cross, rtol=1e-10, atol=1e-12)
+    torch.testing.assert_close(found.variance, expected.variance, rtol=1e-9, atol=1e-12)
+    slopes = torch.randn(1, 4, 5, dtype=torch.float64), torch.randn(1, 4, dtype=torch.float64)
+    gradient = expected.pull_back_gradient(*slopes)
+    torch.testing.assert_close(found.pull_back_gradient(*slopes), gradient, rtol=1e-8, atol=1e-10)
+    kept = section.keep_first(2).evaluate(x)
+    torch.testing.assert_close(kept.cross, expected.cross[..., :2], rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("num_inputs", [1, 2, 5])
+@pytest.mark.parametrize("lengthscale", [0.1, 0.7, 4.0])
+def test_midpoints_equal_the_sum_over_pairs(num_inputs: int, lengthscale: float) -> None:
+    kernel = StationarySquaredExponential(torch.tensor(lengthscale, dtype=torch.float64))
+    anchors, alpha = table(20, num_inputs, seed=3), normal(20)
+    fixed = FixedReweightedKernel(kernel, anchors, alpha, by_features=False)
+    x, z = table(2, 4, num_inputs), table(3, num_inputs, seed=1)
+    expected = ReweightedKernel(kernel, anchors, alpha)
+    for left, right in ((x, x), (x, z), (z, z)):
+        torch.testing.assert_close(
+            fixed(left, right).to_dense(), expected(left, right).to_dense(), rtol=1e-9, atol=1e-12
+        )
+    torch.testing.assert_close(fixed(z, diag=True), expected(z, diag=True), rtol=1e-9, atol=1e-12)
 
 
 def test_explicit_places_serve_their_box_alone() -> None:

@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from tunedprior.source_data.number_checks import compute_accepted_range, find_isolated, find_other_units, find_sentinels
+from tunedprior.source_data.number_checks import (
+    compute_accepted_range,
+    find_fractions,
+    find_isolated,
+    find_other_units,
+    find_sentinels,
+)
 from tunedprior.space.parameters import Numeric
 
 TEN = Numeric("t", 0.0, 10.0)
@@ -102,3 +108,20 @@ def test_one_value_far_off_is_not_another_unit() -> None:
 
 def test_numbers_of_an_infinite_range_have_no_sentinels() -> None:
     assert not find_sentinels(np.array([1.7e308, -1.7e308, 0.1, -999.0])).any()
+
+
+@pytest.mark.parametrize(
+    ("values", "odd"),
+    [
+        ([83.0, 41.0, 0.0, 0.62, 55.0, 71.0, 90.0], [3]),
+        ([83.0, 41.0, 0.62, 55.0, 0.7, 71.0, 90.0], [2, 4]),
+        ([83.0, 4.0, 0.62, 55.0, 71.0, 90.0], []),  # small percentages occur
+        ([0.2, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0], []),  # the end of a tail
+        ([83.0, 41.0, 0.32, 55.0, 71.0, 90.0], []),  # as per cent it would be less than all others
+        ([83.0, 41.0, 0.62, 55.0, 71.0], []),  # too few to tell
+        ([83.0, 41.0, 0.62, 55.0, 71.0, 390.0], []),  # no percentages
+        ([83.0, 41.0, 0.62, 55.0, -3.0, 71.0, 90.0], []),
+    ],
+)
+def test_fractions_among_percentages(values: list[float], odd: list[int]) -> None:
+    assert np.flatnonzero(find_fractions(np.array(values))).tolist() == odd

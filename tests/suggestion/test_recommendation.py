@@ -199,3 +199,18 @@ def test_a_logarithm_has_limits_above_0() -> None:
 def test_limits_that_are_none_are_refused(limits) -> None:
     with pytest.raises(InputError, match="limits"):
         Optimizer({"x": (0.0, 10.0)}, objectives=Goals.parse("maximize", limits=limits), seed=0)
+
+
+def test_the_recommended_setting_is_one_that_was_offered() -> None:
+    """A screening plate has no other wells; wells that were used are no longer offered."""
+    plate = [{"x": x, "z": z} for x in (0.05, 0.5, 0.95) for z in (0.05, 0.5, 0.95)]
+    opt, rest = Optimizer(SPACE, direction="maximize", seed=0), list(plate)
+    for _ in range(5):
+        asked = opt.ask(candidates=rest)
+        opt.tell(asked, truth(asked))
+        rest = [one for one in rest if one != dict(asked)]
+    assert dict(opt.recommend().setting) in plate
+    best = opt.recommend().setting
+    assert dict(opt.recommend(candidates=rest).setting) in rest
+    opt.ask()
+    assert dict(opt.recommend().setting) not in plate or opt.recommend().setting == best

@@ -3,6 +3,7 @@
 from support.claims_as_printed import CLAIMS_AS_PRINTED
 from support.claims_field import CLAIMS_FIELD
 from support.claims_how_to import CLAIMS_HOW_TO
+from support.claims_regret import CLAIMS_REGRET
 from support.claims_speed import CLAIMS_SPEED
 from support.measures import (
     ALGORITHM1,
@@ -56,6 +57,7 @@ CLAIMS = [
     *CLAIMS_FIELD,
     *CLAIMS_SPEED,
     *CLAIMS_HOW_TO,
+    *CLAIMS_REGRET,
     Claim(
         ALGORITHM1,
         "on Himmelblau by little ({0.82} of the regret, {0.70} to {0.97})",

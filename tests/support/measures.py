@@ -35,9 +35,10 @@ TRANSFER, MEASURED = "docs/transfer.md", "docs/measured.md"
 FIELD_TABLES, TRANSFER_TABLES = "docs/tables_field.md", "docs/tables_transfer.md"
 EXPERIMENTS_TABLES, SPEED_TABLES = "docs/tables_experiments.md", "docs/tables_speed.md"
 WHEN_NOT, FAQ = "docs/when_not.md", "docs/faq.md"
+REGRET = "docs/regret.md"
 DOCUMENTS = (
     README, PACKAGE, START, WHEN_NOT, FAQ, FIELD, IDEAS, ALGORITHM1, BELIEFS, EXPERIMENTS, PERFORMANCE, TRANSFER,
-    MEASURED, FIELD_TABLES, TRANSFER_TABLES, EXPERIMENTS_TABLES, SPEED_TABLES,
+    MEASURED, FIELD_TABLES, TRANSFER_TABLES, EXPERIMENTS_TABLES, SPEED_TABLES, REGRET,
 )  # fmt: skip
 ALL = (*PAPER, *SHIFTED, *FAILURES, *MORE)
 FIVE = range(5)

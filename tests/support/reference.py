@@ -412,3 +412,44 @@ def leave_one_out_error(gram, y, lam):
         alpha = ridge([[gram[i][j] for j in rest] for i in rest], [y[i] for i in rest], lam)
         total += (y[out] - sum(a * gram[out][i] for a, i in zip(alpha, rest, strict=True))) ** 2
     return total / n
+
+
+# -- regret bounds -------------------------------------------------------------------------------------
+
+
+def information_gain(gram, chosen, noise):
+    """½ log det(I + K_S/noise) for the list S of chosen rows, which may repeat; by elimination."""
+    rows = [[gram[i][j] / noise + (place == other) for other, j in enumerate(chosen)] for place, i in enumerate(chosen)]
+    total = 0.0
+    for column in range(len(rows)):
+        total += math.log(rows[column][column]) / 2
+        for below in range(column + 1, len(rows)):
+            factor = rows[below][column] / rows[column][column]
+            rows[below] = [a - factor * b for a, b in zip(rows[below], rows[column], strict=True)]
+    return total
+
+
+def greedy_information_gains(gram, trials, noise):
+    """The gain of sets of 1, …, T rows, each of which adds the row that gains most."""
+    chosen, gains = [], []
+    for _ in range(trials):
+        tried = [(information_gain(gram, [*chosen, row], noise), row) for row in range(len(gram))]
+        gain, row = max(tried, key=lambda one: one[0])
+        chosen.append(row)
+        gains.append(gain)
+    return gains
+
+
+def largest_information_gain(gram, trials, noise):
+    """The largest gain of T rows, which may repeat, by trying all of them."""
+    every = itertools.combinations_with_replacement(range(len(gram)), trials)
+    return max(information_gain(gram, list(chosen), noise) for chosen in every)
+
+
+def ridge_norm_and_miss(gram, f, lam):
+    """‖h‖ in the RKHS and max |f - h| of h = K(K + λI)⁻¹f."""
+    n, alpha = len(f), ridge(gram, f, lam)
+    h = [sum(gram[i][j] * alpha[j] for j in range(n)) for i in range(n)]
+    return math.sqrt(sum(a * b for a, b in zip(alpha, h, strict=True))), max(
+        abs(a - b) for a, b in zip(f, h, strict=True)
+    )

@@ -200,6 +200,41 @@ def test_a_study_is_a_table_of_its_finished_trials() -> None:
         read_table(optuna.create_study(directions=["minimize", "maximize"]), NAMES, "Old data")
 
 
+@pytest.mark.parametrize("form", ["table", "file"])
+def test_a_table_of_trials_is_the_study(form: str, tmp_path: Path) -> None:
+    """As `study.trials_dataframe()` gives it."""
+    space = {
+        "temp": optuna.distributions.FloatDistribution(0, 100),
+        "gas": optuna.distributions.CategoricalDistribution(["argon", "air"]),
+    }
+    study, states = optuna.create_study(), optuna.trial.TrialState
+    for gas, state, value in [("air", states.COMPLETE, 1.5), ("argon", states.FAIL, None), ("air", states.PRUNED, 9.0)]:
+        params = {"temp": 20.5, "gas": gas}
+        study.add_trial(optuna.trial.create_trial(params=params, distributions=space, state=state, value=value))
+    source, names = study.trials_dataframe(), ["temp", "gas", "loss"]
+    if form == "file":
+        source.to_csv(tmp_path / "trials.csv")
+        source = tmp_path / "trials.csv"
+    found = read_table(source, names, "Old data")
+    assert found.table.astype(str).to_dict("list") == {
+        "gas": ["air", "argon"],
+        "temp": ["20.5", "20.5"],
+        "loss": ["1.5", "failed"],
+    }
+    assert "'params_temp' for 'temp'" in found.remarks[-2]
+    assert "left out: 1" in found.remarks[-1]
+    other = pd.DataFrame({"params_temp": [1.0], "value": [2.0], "y": [3.0]})
+    assert list(read_table(other, NAMES, "Old data").table) == ["params_temp", "value", "y"]
+
+
+def test_of_several_values_each_has_its_name() -> None:
+    table = pd.DataFrame(
+        {"number": [0], "values_cost": [1.0], "values_0": [2.0], "params_temp": [3.0], "state": ["TrialState.COMPLETE"]}
+    )
+    found = read_table(table, ["temp", "cost"], "Old data").table
+    assert found.to_dict("list") == {"temp": [3.0], "cost": [1.0], "values_0": [2.0]}
+
+
 @pytest.mark.parametrize(
     ("source", "facts"),
     [

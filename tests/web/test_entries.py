@@ -70,3 +70,14 @@ def test_what_a_response_cannot_be() -> None:
 def test_what_has_no_place_in_a_line_is_left_out() -> None:
     entry = form_of(a=(0.0, 1.0)).parse_entry({"p0": "0.5", "r0": "1", "note": "a\x00b\nc", "who": "\tÄda "})
     assert (entry.note, entry.who) == ("a b c", "Äda")
+
+
+def test_a_result_beyond_its_limits_is_sent_twice() -> None:
+    form = ResultForm(Space.parse({"a": (0.0, 1.0)}), Goals((Objective("y", limits=(0.0, 100.0)),)))
+    with pytest.raises(InvalidFormError) as error:
+        form.parse_entry({"p0": "0.5", "r0": "130"})
+    assert "0 to 100" in error.value.fields["r0"]
+    assert "send it again" in error.value.fields["r0"]
+    assert form.parse_entry({"p0": "0.5", "r0": "130", "refused-r0": "130"}).values == {"y": 130.0}
+    with pytest.raises(InvalidFormError):
+        form.parse_entry({"p0": "0.5", "r0": "140", "refused-r0": "130"})

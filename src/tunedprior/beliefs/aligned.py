@@ -24,9 +24,10 @@ from tunedprior.beliefs.feature_variances import (
 from tunedprior.beliefs.registry import KernelBelief, register
 from tunedprior.checks import Numbers, check_positive
 from tunedprior.errors import InputError
-from tunedprior.kernels.anchors import AnchorAccess, FixedKernel, check_anchors
+from tunedprior.kernels.anchors import AnchorAccess, FixedKernel, check_anchors, draw_box_sample
 from tunedprior.kernels.explicit_features import (
     MOST_FEATURES,
+    OPEN_REACH,
     ROUNDING,
     Features,
     bound_missing_variance,
@@ -164,6 +165,7 @@ class FeatureSection(Section):
 
 
 _SHARES = (1e-8, 1e-10, 1e-12)  # of the trace of K_A that features may miss, tried in turn
+_NEGLIGIBLE = 1e-8  # the share of the mean variance that left out directions may make up
 _LEAST_SAID = 0.05  # the least share of the kernel's mean variance that ĝ² makes up
 
 
@@ -236,6 +238,19 @@ class AlignedFeatureKernel(AlignedKernelBase):
     def num_features(self) -> int:
         """The number of explicit features."""
         return len(self.features)
+
+    def find_contributing_directions(self) -> Int[Tensor, " k"]:
+        """The columns of W but those that together add less than a share of K's mean variance over the box.
+
+        K's cost is proportional to their number, and most belong to features that the rows hardly determine.
+        """
+        reach = OPEN_REACH if self.base.open_domain else 1.0
+        sample = self.make_product(draw_box_sample(self.features.indices.shape[1], reach))
+        with torch.no_grad():
+            known = self.evaluate_mean_and_known(sample)[1]
+            allowed = _NEGLIGIBLE * float(self.evaluate_diagonal(sample, sample).mean())
+            parts, order = (self.variance * known.square().mean(0)).sort()
+        return order[parts.cumsum(0) > allowed].sort().values
 
     def make_section(self, size: float, points: Float[Tensor, "n d"]) -> Section | None:
         """K(·, D)/size for fixed points D, with its gradient by hand; None unless the base is squared exponential."""
@@ -398,4 +413,6 @@ class AlignedBelief(KernelBelief):
     def make_kernel_from_features(self, fit: FeatureFit) -> Kernel:
         """The `AlignedFeatureKernel` kernel of a fit with a weight for each feature."""
         known = compute_symmetric_root(fit.compute_determined_matrix())
-        return AlignedFeatureKernel(fit.kernel, fit.feature_map.features.indices, fit.weights, known, fit.signal)
+        indices = fit.feature_map.features.indices
+        kept = AlignedFeatureKernel(fit.kernel, indices, fit.weights, known, fit.signal).find_contributing_directions()
+        return AlignedFeatureKernel(fit.kernel, indices, fit.weights, known[:, kept], fit.signal)

@@ -30,10 +30,13 @@ from tunedprior.kernels.explicit_features import (
     MOST_INPUTS_OF_PLACES,
     OPEN_REACH,
     FeatureKernel,
+    expects_few_features,
     has_features,
     select_relevant_features,
 )
 from tunedprior.kernels.free_kernel import Arguments, FreeKernel
+from tunedprior.kernels.midpoints import MidpointRoot
+from tunedprior.kernels.sections import Section
 from tunedprior.kernels.stationary import StationarySquaredExponential
 from tunedprior.kernels.table1 import SquaredExponential, evaluate_squared_exponential_l4
 from tunedprior.numerics.linalg import cholesky
@@ -124,7 +127,11 @@ class CoefficientVarianceKernel(OptionalFeatures, AnchorAccess, FixedKernel):
         super().__init__(free, points.shape[1])
         self._anchors = make_fitted_anchors(self, points, alpha, lam)
         tolerance = check_positive(tolerance, "tolerance")
-        self.explicit = None if by_features is False else self._make_feature_kernel(tolerance)
+        self._root: MidpointRoot | None = None
+        explicit = by_features if by_features is not None else expects_few_features(self.base, points.shape[1])
+        self.explicit = self._make_feature_kernel(tolerance) if explicit else None
+        if self.base.features_are_places and by_features is None and not self._has_few_features:
+            self.explicit = None  # midpoints are faster
         if by_features and free.features_are_places and points.shape[1] > MOST_INPUTS_OF_PLACES:
             raise InputError(
                 "Places on a grid serve up to three inputs, as their number is a power of the number of inputs; got "
@@ -137,12 +144,19 @@ class CoefficientVarianceKernel(OptionalFeatures, AnchorAccess, FixedKernel):
                 f"Without explicit features only squared exponential kernels will do; got {type(base).__name__}, whose "
                 "L₄ has no closed form. Leave by_features out, raise the tolerance, or use Aligned."
             )
-        if self.explicit is None:
+        if self.explicit is None and isinstance(self.base, StationarySquaredExponential):
+            weight = self.base.compute_weights_at(torch.zeros_like(points[:1], dtype=torch.long))
+            self._root = MidpointRoot(self.base, points, alpha * float(weight if self._weighted else 1.0))
+        elif self.explicit is None:
             self._check_digits()
 
     @property
     def is_cheap(self) -> bool:
         """Whether the kernel is computed from explicit features, and few enough of them for an average."""
+        return self._root is not None or self._has_few_features
+
+    @property
+    def _has_few_features(self) -> bool:
         return self.explicit is not None and self.explicit.num_features <= _FEW_FEATURES
 
     @property
@@ -212,6 +226,8 @@ class CoefficientVarianceKernel(OptionalFeatures, AnchorAccess, FixedKernel):
         """K(left row, right row) for all pairs of rows."""
         if self.explicit is not None:
             return self.explicit.evaluate_matrix(left, right)
+        if self._root is not None:
+            return self._root.evaluate_matrix(left, right)
         four = self._get_summand()
         assert four is not None  # __init__ saw to it
         sums = sum_over_pairs(
@@ -220,6 +236,12 @@ class CoefficientVarianceKernel(OptionalFeatures, AnchorAccess, FixedKernel):
         if len(self._anchors.inverse_root) == 0:
             return sums
         return sums + self._anchors.variance * self.base.evaluate_matrix(left, right)
+
+    def make_section(self, size: float, points: Float[Tensor, "n d"]) -> Section | None:
+        """K(·, D)/size for fixed points D, with its gradient by hand, where features are places; None otherwise."""
+        if self.explicit is not None:
+            return self.explicit.make_section(size, points)
+        return None if self._root is None else self._root.make_section(size, points)
 
     def _compute_pair_shares(self) -> Float[Tensor, "a a"]:
         """S_jk of the exact sum over pairs: α_jα_k, less s_f² M_jk where there is a λ."""

@@ -199,6 +199,7 @@ class Optimizer:
         self._lock = RLock()
         self._report, self._file = opened.report, opened.file
         self._fitted: FittedModels | None = None
+        self._offered: Pool | None = None  # the candidates of the last `ask`
         self._trust: dict[str, TrustHistory] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -294,6 +295,7 @@ class Optimizer:
         pool = None if candidates is None else self._suggester.parse_candidates(candidates)
         if pool is not None and n is not None and n > len(pool):
             raise InputError(f"{n} settings were asked for, and there are {len(pool)} candidates.")
+        self._offered = pool
         before = self._history
         settings: list[Setting] = []
         for _ in range(1 if n is None else n):
@@ -400,24 +402,34 @@ class Optimizer:
 
     @lock_method
     def record(
-        self, results: Any, *, as_run: bool = False, skip_recorded: bool = False, own: bool = True, who: str = ""
+        self,
+        results: Any,
+        *,
+        as_run: bool = False,
+        skip_recorded: bool = False,
+        own: bool = True,
+        beyond_limits: bool = False,
+        who: str = "",
     ) -> RecordReport:
         """Record a table of suggestions with results filled in; all rows, or none and an `InputError`.
 
         A row is recognised by its trial's number; a row without one is a run that nobody suggested; a row without a
         result stays open. The `InputError` names each wrong row and the reason: a setting outside of the space, or far
         from the suggestion of that number (another category, or a number more than a quarter of the range away); a
-        trial with a result already; a cell that is no number. A sheet written for another campaign is refused; one
-        without a campaign's id is accepted.
+        trial with a result already; a result beyond its declared limits; a cell that is no number. A sheet written for
+        another campaign is refused; one without a campaign's id is accepted.
 
         Args:
             results: A table, or a file with one (CSV in any dialect, Excel).
             as_run: Whether settings are accepted as they are, on the grid or not, near the suggestion or not.
             skip_recorded: Whether rows with a result that is recorded already are skipped.
             own: Whether rows without a trial's number are accepted, as runs that nobody suggested.
+            beyond_limits: Whether results beyond the declared limits of a response are accepted.
             who: The person who records it, for the journal.
         """
-        return self._recorder.record_table(results, as_run=as_run, skip_recorded=skip_recorded, own=own, who=who)
+        return self._recorder.record_table(
+            results, as_run=as_run, skip_recorded=skip_recorded, own=own, beyond_limits=beyond_limits, who=who
+        )
 
     @lock_method
     def undo(self, trial: int | Suggestion | Trial | None = None, *, who: str = "") -> UndoReport:
@@ -573,11 +585,12 @@ class Optimizer:
         There is a 95 % interval of the response at the setting.
 
         Args:
-            candidates: Recommend one of these settings; when left out, a tried setting or the maximum of the posterior
+            candidates: Recommend one of these settings. When left out, a tried setting, or one of the candidates of the
+                last `ask`; after an `ask` without candidates, or of a loaded campaign, the maximum of the posterior
                 mean.
         """
         self._refuse_if_nothing_told("recommend")
-        pool = None if candidates is None else self._suggester.parse_candidates(candidates)
+        pool = self._make_offered_pool() if candidates is None else self._suggester.parse_candidates(candidates)
         return recommend_setting(self._suggester, self._fit_model(), self._config.seed, pool)
 
     @lock_method
@@ -616,6 +629,13 @@ class Optimizer:
         self._refuse_if_nothing_told("noise")
         found = estimate_noise(self._fit_model(), self._suggester.goals)
         return found if self._suggester.other_surrogates else found[self.target]
+
+    def _make_offered_pool(self) -> Pool | None:
+        """The tried settings and the candidates of the last `ask`; None if it chose from the whole space."""
+        if self._offered is None:
+            return None
+        tried = collect_settings(self._suggester.keep_usable(self._history.told))
+        return self._offered.include(tried)
 
     def _refuse_if_nothing_told(self, what: str) -> None:
         missing = [one.name for one in self._suggester.goals.objectives if not one.select_measured(self._history.told)]

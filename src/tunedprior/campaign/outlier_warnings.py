@@ -13,7 +13,7 @@ from tunedprior.goals.goal import MINIMIZE, Requirement
 from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import LEAST, MOST, Objective
 from tunedprior.history.trials import Trial
-from tunedprior.source_data.number_checks import find_isolated, find_sentinels
+from tunedprior.source_data.number_checks import find_fractions, find_isolated, find_sentinels
 from tunedprior.space.encoding import Box
 from tunedprior.suggestion.suggester import Suggester
 from tunedprior.weight_prior.sources import SourceSurrogate
@@ -184,8 +184,13 @@ def _describe_response_outliers(
     far |= find_sentinels(np.append(values, [np.exp(end) if response.log else end for end in chain(*old)]))[
         : len(values)
     ]
+    spanned = [np.exp(end) if response.log else end for end in chain(*comparable)]
+    fractions = find_fractions(np.append(values, spanned))[: len(values)]
+    if response.log or response.direction == MINIMIZE:  # what is minimised may well come near 0
+        fractions[:] = False
     said = {
         f"A result is far from {apart}: {{}}.{hint}": far,
+        "A result may be a fraction where all others are percentages: {}.": fractions & ~far,
         "A result is below 0, where neither old data nor another result is: {}.": below & ~far,
     }
     return " ".join(

@@ -190,7 +190,14 @@ class TrialRecorder:
         warn_of_odd_results(before.told, after.told[len(before) :], self.suggester)
 
     def record_table(
-        self, results: Any, *, as_run: bool = False, skip_recorded: bool = False, own: bool = True, who: str = ""
+        self,
+        results: Any,
+        *,
+        as_run: bool = False,
+        skip_recorded: bool = False,
+        own: bool = True,
+        beyond_limits: bool = False,
+        who: str = "",
     ) -> RecordReport:
         """Record a table of suggestions with results filled in; all rows, or none."""
         columns = self.columns
@@ -205,7 +212,17 @@ class TrialRecorder:
 
         def decide(history: History) -> History:
             nonlocal recorded
-            sheet = ResultSheet(self.columns, suggester.space, suggester.own_box, history, as_run, skip_recorded, own)
+            sheet = ResultSheet(
+                self.columns,
+                suggester.space,
+                suggester.own_box,
+                history,
+                as_run,
+                skip_recorded,
+                own,
+                beyond_limits,
+                suggester.goals,
+            )
             run, recorded = sheet.read(read, self.direction)
             return history if run is None else run.append_to(history, suggester.space, suggester.own_box)
 
@@ -216,10 +233,10 @@ class TrialRecorder:
 
     def undo(self, trial: int | Suggestion | Trial | None = None, *, who: str = "") -> UndoReport:
         """Undo the last change, whoever made it, or the result of a trial with all its corrections."""
-        last, action = Trial({}), RECORD
+        last, action, act = Trial({}), RECORD, ""
 
         def decide(history: History) -> History:
-            nonlocal last, action
+            nonlocal last, action, act
             if trial is not None:
                 last, action = self._find_result(trial, history), RECORD
                 return _take_back(last, history)
@@ -227,13 +244,15 @@ class TrialRecorder:
             if not in_force:
                 raise InputError("Nothing was told yet, so there is nothing to take back.")
             last, before, action = in_force[-1].after, in_force[-1].before, in_force[-1].action
+            act = in_force[-1].act
             if action in (RECORD, ADOPT) or before is None:
                 action = RECORD
                 return _take_back(history.get_result(last.id), history)
             return history.restore_trial(before)
 
         _, after, _ = self._commit(decide, UNDO, who)
-        return UndoReport(last, action, next(one for one in after.trials if one.id == last.id))
+        together = sum(bool(act) and one.act == act for one in self.changes_in_force)
+        return UndoReport(last, action, next(one for one in after.trials if one.id == last.id), together)
 
     def amend(
         self,

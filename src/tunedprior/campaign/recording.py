@@ -12,6 +12,7 @@ import pandas as pd
 
 from tunedprior.checks import MOST_COLUMNS, format_list
 from tunedprior.errors import InputError
+from tunedprior.goals.goals import Goals
 from tunedprior.goals.objective import encode_run_settings
 from tunedprior.history.parsing import Measurement, Run, Suggestion
 from tunedprior.history.table import HistoryColumns, parse_trials
@@ -55,11 +56,13 @@ class UndoReport:
         trial: The trial before, with the result, correction, withdrawal or cancellation that was undone.
         action: The undone action: `"record"`, `"amend"`, `"withdraw"` or `"cancel"`.
         now: The trial as it is now.
+        together: How many more changes that are still in force were made together with it, as rows of one sheet are.
     """
 
     trial: Trial
     action: str
     now: Trial
+    together: int = 0
 
     @property
     def reopened_suggestion(self) -> Suggestion | None:
@@ -80,6 +83,8 @@ class ResultSheet:
             run.
         skip_recorded: Whether rows with a result that is recorded already are skipped.
         own: Whether rows without a trial's number are accepted, as runs that nobody suggested.
+        beyond_limits: Whether results beyond the declared limits of a response are accepted.
+        goals: The goals, with these limits.
     """
 
     columns: HistoryColumns
@@ -89,6 +94,8 @@ class ResultSheet:
     as_run: bool = False
     skip_recorded: bool = False
     own: bool = True
+    beyond_limits: bool = False
+    goals: Goals | None = None
 
     def read(self, given: ReadTable, direction: str) -> tuple[Run | None, RecordReport]:
         """Read the results to record (None if nothing is new) and skipped rows; an `InputError` names wrong rows."""
@@ -180,10 +187,15 @@ class ResultSheet:
                 or self._check_not_recorded(trial)
                 or self._check_offered(trial)
                 or self._check_near_suggestion(trial)
+                or self._check_limits(trial)
             )
             if wrong:
                 problems[row] = wrong
         return problems
+
+    def _check_limits(self, trial: Trial) -> str:
+        beyond = [] if self.beyond_limits or self.goals is None else list_limit_violations(trial, self.goals)
+        return f"{' and '.join(beyond)}. Correct it, or say that it was measured so (--beyond-limits)" if beyond else ""
 
     @property
     def _known_trials(self) -> dict[int, Trial]:
@@ -301,6 +313,12 @@ class ResultSheet:
         violated = self.space.find_violated(trial.setting)
         remedy = f"Correct the setting, or say that it was run like that{_SAY_AS_RUN}"
         return f"{violated[0]} does not hold. {remedy}" if violated else ""
+
+
+def list_limit_violations(trial: Trial, goals: Goals) -> list[str]:
+    """Say of each response in a trial that it is beyond its declared limits."""
+    measured = [(one, one.get_value(trial)) for one in goals.objectives if one.select_measured([trial])]
+    return [said for one, value in measured if (said := one.describe_limit_violation(value))]
 
 
 def refuse_other_sheets(given: ReadTable, columns: HistoryColumns) -> None:

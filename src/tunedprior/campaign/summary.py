@@ -44,7 +44,7 @@ def _describe_best(goals: Goals, history: History) -> str:
     if best is None:
         return "none yet" + (" that meets the requirements" if goals.requirements and len(history) else "")
     told = ", ".join(f"{name} {value:.6g}" for name, value in best.more.items())
-    return f"{best.value:.6g}{f' ({told})' if told else ''} at {format_setting(best.setting)} (trial {best.id})"
+    return f"{best.value:.6g}{f' ({told})' if told else ''} at {format_setting(best.setting)} (trial {best.label})"
 
 
 def _describe_far_worse(suggester: Suggester, history: History) -> str:

@@ -233,6 +233,7 @@ class FunctionSummary:
         absent: Inputs that the old data does not have.
         by_ridge: Whether it is a least-squares fit, for which the effect of leaving out a row is known.
         results: The number of results that the model was fitted to; 0 for old data.
+        dead_share: The share of the box in which the re-weighted kernel's variance is below a thousandth of its mean.
     """
 
     old: str
@@ -247,6 +248,7 @@ class FunctionSummary:
     absent: Sequence[str] = ()
     by_ridge: bool = True
     results: int = 0
+    dead_share: float = 0.0
 
     @property
     def source(self) -> str:
@@ -285,7 +287,9 @@ class FunctionSummary:
         said += [*self._describe_effects(), *self._describe_interactions()]
         if self.absent:
             said.append(f"It says nothing of {format_list(self.absent)}, which it lacks.")
-        return [*said, *self._describe_features(), *self._describe_rows()] if self.old else said
+        if not self.old:
+            return said
+        return [*said, *self._describe_features(), *describe_dead_share(self.dead_share), *self._describe_rows()]
 
     def _rank_inputs(self) -> list[int]:
         total = self.sensitivity.first if self.sensitivity.domain.is_bound else self.sensitivity.total
@@ -351,6 +355,20 @@ class FunctionSummary:
         return [f"What it taught rests most on {'; '.join(each)}. The last figure is {figure}."]
 
 
+# From this share of the box on, a campaign is likely to suffer from it.
+LARGE_DEAD_SHARE = 0.1
+
+
+def describe_dead_share(share: float) -> list[str]:
+    """Say in how much of the box the re-weighted kernel has next to no variance; nothing where it has it everywhere."""
+    if share == 0:
+        return []
+    return [
+        f"In {format_percent(share)} of the box the prior variance learnt from it is below a thousandth of its mean: "
+        "there the model expects nothing to change, and learns next to nothing."
+    ]
+
+
 def _format_shares(first: float, total: float) -> str:
     if total - first < LITTLE:
         return format_percent(total)
@@ -389,6 +407,8 @@ class PriorExplanation(Explanation):
         rows: The most influential old settings: the row's place, its `setting`, the `measured` response, and
             `influence`, the change of the expected response if the row were left out (root mean square over the space).
         sentences: The explanation in sentences.
+        dead_share: The share of the box in which the re-weighted kernel's variance is below a thousandth of its mean;
+            of several old data sets the largest.
     """
 
     inputs: pd.DataFrame
@@ -397,6 +417,7 @@ class PriorExplanation(Explanation):
     features: pd.DataFrame
     rows: pd.DataFrame
     sentences: list[str]
+    dead_share: float = 0.0
 
     @classmethod
     def from_summaries(cls, summaries: Sequence[FunctionSummary], notes: Sequence[str] = ()) -> "PriorExplanation":
@@ -429,6 +450,7 @@ class PriorExplanation(Explanation):
             pd.DataFrame(features, columns=_FEATURES),
             pd.DataFrame(rows, columns=_ROWS),
             [*notes, *(sentence for one in summaries for sentence in one.sentences)],
+            max((one.dead_share for one in summaries), default=0.0),
         )
 
     @property
@@ -448,7 +470,8 @@ class PriorExplanation(Explanation):
 
     def to_dict(self) -> dict[str, Any]:
         """Sentences and tables as JSON values: lists of records, None for what is not known."""
-        return {**super().to_dict(), "effects": [to_json_value(row) for row in self.effects.to_dict("records")]}
+        effects = [to_json_value(row) for row in self.effects.to_dict("records")]
+        return {**super().to_dict(), "effects": effects, "dead_share": self.dead_share}
 
 
 #: Why no row is named.
@@ -483,4 +506,5 @@ def summarise_weight_prior(
             prior.row_places if len(prior.row_places) == len(rows) else (),
             LEFT_OUT if are_withheld(prior.row_places) else TOO_MANY_ROWS,
             by_ridge=by_ridge,
+            dead_share=prior.dead_share,
         )

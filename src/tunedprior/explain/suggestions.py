@@ -483,7 +483,7 @@ def _describe_origin(explainer: SettingExplainer) -> list[str]:
         off = space.find_violated(explainer.setting) if space.is_in_domain(explainer.setting) else ()
         broken = f" It does not satisfy {', '.join(map(str, off))}." if off else ""
         return [f"{at} was not suggested.{broken}"]
-    said = f"Trial {trial.id} ({at})"
+    said = f"Trial {trial.label} ({at})"
     if not trial.is_pending:
         results = [
             f"{one.name} = {format_value(one.get_value(trial))}"
@@ -534,7 +534,7 @@ def _describe_gain(explainer: SettingExplainer) -> list[str]:
         return ["No result meets the requirements yet, so any that does is an improvement."] if waiting else []
     if explainer.trial is not None and explainer.trial.id == improvement.best.id:
         return ["It is the best so far."]
-    best = f"trial {improvement.best.id}"
+    best = f"trial {improvement.best.label}"
     if goals.weights:
         return [
             f"By the preference it is better than the best so far ({best}) with probability "
@@ -609,8 +609,11 @@ def _format_belief(row: Mapping[Any, Any]) -> str:
 def describe_origins(results: Mapping[str, Sequence[Trial]], goals: Goals) -> str:
     """Compare the results at settings from old data alone, from the design and from the model: counts and bests.
 
-    Empty if no setting came from old data alone: then old data acts through the model, and trust says how much.
+    Empty if no setting came from old data alone: then old data acts through the model, and trust says how much. Trials
+    that were stopped early have no results.
     """
+    ended = {name: [one for one in trials if not one.stopped_early] for name, trials in results.items()}
+    results = {name: trials for name, trials in ended.items() if trials}
     if not results.get(OLD_DATA):
         return ""
     every = [trial for trials in results.values() for trial in trials]
@@ -630,7 +633,9 @@ def describe_origins(results: Mapping[str, Sequence[Trial]], goals: Goals) -> st
 
 
 def _format_best(best: Trial | None, goals: Goals) -> str:
-    return "none that counts" if best is None else f"best {format_value(goals.main.get_value(best))}, trial {best.id}"
+    return (
+        "none that counts" if best is None else f"best {format_value(goals.main.get_value(best))}, trial {best.label}"
+    )
 
 
 def _compare_origins(best: Mapping[str, Trial | None], goals: Goals) -> str:
@@ -685,8 +690,9 @@ def _describe_nearest(explainer: SettingExplainer, nearest: pd.DataFrame) -> lis
     row = nearest.iloc[0]
     names = [one.name for one in explainer.suggester.goals.responses if not isnan(row[one.name])]
     came = ", ".join(f"{name} = {format_value(float(row[name]))}" for name in names) or "failed"
+    label = next(one.label for one in explainer.history.trials if one.id == row["trial"])
     return [
-        f"The nearest result is trial {row['trial']} ({row['setting']}: {came}), "
+        f"The nearest result is trial {label} ({row['setting']}: {came}), "
         f"{format_percent(row['distance'])} of the way "
         "across the space."
     ]

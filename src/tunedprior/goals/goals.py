@@ -195,8 +195,9 @@ class Goals:
         return sum(weight * one for weight, one in zip(weights, self.compute_utilities(trial), strict=True) if weight)
 
     def select_feasible(self, trials: Sequence[Trial]) -> list[Trial]:
-        """Select the trials that have a value of every objective and meet all requirements."""
-        return [one for one in trials if self.is_met(one) and not any(map(isnan, self.compute_utilities(one)))]
+        """Select the trials with a result of every objective that meet all requirements."""
+        ended = [one for one in trials if not one.stopped_early]
+        return [one for one in ended if self.is_met(one) and not any(map(isnan, self.compute_utilities(one)))]
 
     def find_best(self, trials: Sequence[Trial]) -> Trial | None:
         """The best trial that meets all requirements; None if there is none."""

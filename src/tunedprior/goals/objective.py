@@ -126,9 +126,22 @@ class Objective:
 
     def find_best(self, trials: Sequence[Trial]) -> Trial | None:
         """The trial with the best response; None if it was never measured."""
-        return max(
-            self.select_measured(trials), key=lambda trial: self.compute_utility(self.get_value(trial)), default=None
+        ended = [trial for trial in self.select_measured(trials) if not trial.stopped_early]
+        return max(ended, key=lambda trial: self.compute_utility(self.get_value(trial)), default=None)
+
+    def describe_limit_violation(self, value: float) -> str:
+        """Say that a value is beyond the declared limits; empty if it is not."""
+        low, high = self.limits
+        if low <= value <= high:
+            return ""
+        ends = (
+            f"{low:g} to {high:g}"
+            if isfinite(low) and isfinite(high)
+            else f">= {low:g}"
+            if isfinite(low)
+            else f"<= {high:g}"
         )
+        return f"{self.name} = {value:g} is beyond its limits ({ends})"
 
     def refuse_impossible_value(self, value: float) -> None:
         """Raise an `InputError` for a value that the response cannot have."""

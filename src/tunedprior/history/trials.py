@@ -35,6 +35,9 @@ class Trial:
         cost: The cost of the run; NaN if it was not told.
         substitute: Whether its setting took the place of a suggestion: drawn at random, as the parameters were not yet
             known, or fixed by somebody.
+        stopped_early: Whether it was stopped before its end, as Optuna prunes trials. The model learns from its value,
+            which is no result: it is never the best.
+        study_number: Its number in the Optuna study that it comes from, which counts from 0; None for all others.
     """
 
     setting: Setting
@@ -49,6 +52,8 @@ class Trial:
     noise: Mapping[str, float] = field(default_factory=dict)
     cost: float = nan
     substitute: bool = False
+    stopped_early: bool = False
+    study_number: int | None = None
 
     __hash__ = None  # type: ignore[assignment]  # settings are dicts
 
@@ -75,6 +80,11 @@ class Trial:
         return nothing and not self.is_pending and self.set_aside != CANCELLED
 
     @property
+    def label(self) -> str:
+        """Its number, for messages; with that of the study it comes from."""
+        return str(self.id) if self.study_number is None else f"{self.id} (Optuna's {self.study_number})"
+
+    @property
     def state(self) -> str:
         """`"complete"`, `"failed"`, `"pending"`, `"cancelled"` or `"withdrawn"`."""
         return self.set_aside or (PENDING if self.is_pending else FAILED if self.failed else COMPLETE)
@@ -83,7 +93,7 @@ class Trial:
         told = [*([] if isnan(self.value) else [f"{self.value:.6g}"]), *(f"{n}={v:.6g}" for n, v in self.more.items())]
         value = f" {', '.join(told)}" if told else ""
         note = f" ({self.note})" if self.note else ""
-        return f"<Trial {self.id}: {format_setting(self.setting)}: {self.state}{value}{note}>"
+        return f"<Trial {self.label}: {format_setting(self.setting)}: {self.state}{value}{note}>"
 
 
 @dataclass(frozen=True, repr=False)

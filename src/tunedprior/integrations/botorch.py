@@ -99,12 +99,28 @@ def convert_to_model_units(
     if bounds is not None:
         ends = infer_bounds([train_X.detach().flatten(0, -2)], bounds).to(train_X)
         bounds = _apply_transform(transform, ends).sort(0).values.cpu()
-    edges = infer_bounds([trained, *(one[0] for one in changed if isinstance(one, tuple))], bounds)
-    inside = trained.cpu().double()
+    learnt = [_list_box_ends(one.box).to(trained) for one in changed if isinstance(one, WeightPrior)]
+    for ends in learnt:
+        if ends.shape[1] != trained.shape[1]:
+            raise InputError(
+                f"The WeightPrior was learnt for {ends.shape[1]} inputs; train_X has {trained.shape[1]} columns. Give "
+                "the columns that the old data has, in its order."
+            )
+    edges = infer_bounds([trained, *learnt, *(one[0] for one in changed if isinstance(one, tuple))], bounds)
+    inside = torch.cat([one.cpu().double() for one in (trained, *learnt)])
     if bounds is None and transform is not None:  # transforms bring search spaces onto the unit cube
         inside = torch.cat([inside, torch.zeros_like(edges[:1]), torch.ones_like(edges[:1])])
     every = torch.cat([edges, inside])
     return ModelUnitData(changed, torch.stack([every.amin(0), every.amax(0)]))
+
+
+def _list_box_ends(box: Box) -> Float[Tensor, "2 d"]:
+    """The lower and the upper ends of a box in the user's units; a category is its position among the choices."""
+    ends = [
+        (axis.decode(-1.0), axis.decode(1.0)) if axis.choices is None else (0.0, len(axis.choices) - 1.0)
+        for axis in box.axes
+    ]
+    return torch.tensor(ends, dtype=torch.float64).T
 
 
 def _apply_transform(
@@ -368,6 +384,16 @@ class TunedPriorGP(SingleTaskGP):
             input_transform=input_transform,
         )
         self._subset_batch_dict: dict[str, int] = {}  # one output: `subset_output` has nothing to choose from
+
+    def _get_test_prior_mean_and_covariances(self, train_inputs: Any, test_inputs: Any, **kwargs: Any) -> Any:
+        """K(x, x) and K(x, D) for a batch of settings x, with D as it is: GPyTorch repeats D for each member of it."""
+        (trained,), (x,) = train_inputs, test_inputs
+        if kwargs or trained.ndim > 2:
+            return super()._get_test_prior_mean_and_covariances(train_inputs, test_inputs, **kwargs)
+        prior = self.forward(x)
+        cross = self.covar_module(x, trained).evaluate_kernel()
+        within = prior.lazy_covariance_matrix.evaluate_kernel()
+        return prior.loc, within, cross, prior.batch_shape, prior.event_shape, type(prior)
 
     @classmethod
     def construct_inputs(cls, training_data: SupervisedDataset, **options: Any) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Read old data from arrays without column names, and apply the learnt kernel to settings in the user's units."""
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from functools import lru_cache
 from typing import Any
 
@@ -255,6 +256,13 @@ def make_belief_kernel(prior: WeightPrior, name: str = REWEIGHTED) -> UnitMeanVa
     beliefs = {one.name: one for one in list_beliefs() if isinstance(one, KernelBelief)}
     if name not in beliefs:
         raise InputError(f"prior must be one of {format_list(beliefs)}; got {format_value(name)}.")
-    kernel = prior.make_kernel() if name == REWEIGHTED else beliefs[name].make_kernel(prior.fit)
-    size = compute_mean_variance(kernel, prior.box.num_inputs, prior.reach)
-    return UnitMeanVariance(SettingKernel(kernel, prior.box, prior.reach), size)
+    kernel, size = _make_kernel_cached(prior, beliefs[name])
+    # A copy: moving a model to a GPU leaves the others where they are.
+    return UnitMeanVariance(SettingKernel(deepcopy(kernel), prior.box, prior.reach), size)
+
+
+@lru_cache(_KEPT)
+def _make_kernel_cached(prior: WeightPrior, belief: KernelBelief) -> tuple[Kernel, float]:
+    """The kernel of a belief and its mean variance, cached by the prior: it takes seconds for thousands of rows."""
+    kernel = prior.make_kernel() if belief.name == REWEIGHTED else belief.make_kernel(prior.fit)
+    return kernel, compute_mean_variance(kernel, prior.box.num_inputs, prior.reach)

@@ -175,38 +175,59 @@ def sum_over_pairs(
     Summed in float64: terms may be a billion times larger than their sum, and float32 would not give a covariance. The
     sum runs over chunks of pairs (j, k) and of row pairs. `kept` is the batch shape of the kernel's parameters.
     """
-    dtype, symmetric = left.points.dtype, left is right
-    anchors, left, right = anchors.double(), left.double(), right.double()
-    n, k = left.points.shape[-2], right.points.shape[-2]
-    batch = broadcast_shape(
-        left.log_envelope.shape[:-1], right.log_envelope.shape[:-1], anchors.log_envelope.shape[:-1]
-    )
+    anchors = anchors.double()
     # S_jk kernel(a_j ⊙ a_k, …) is symmetric in j and k: sum over j ≤ k and count the rest twice.
     pairs = torch.triu_indices(len(shares), len(shares), device=shares.device)
     share = shares[pairs[0], pairs[1]] * torch.where(pairs[0] == pairs[1], 1, 2)
     pairs, share = pairs[:, share != 0], share[share != 0]
-    if share.numel() == 0 or n * k * batch.numel() == 0:
+    members = broadcast_shape(
+        left.log_envelope.shape[:-1], right.log_envelope.shape[:-1], anchors.log_envelope.shape[:-1]
+    )
+    count = members.numel() if kept else 1
+    pairs_at_once = max(1, min(pairs.shape[1], _PAIRS_AT_ONCE // max(1, count)))
+    arguments_at_once = max(1, _CHUNK // (pairs_at_once * max(1, count)))
+
+    def run(some: slice, arguments: Arguments) -> Float[Tensor, "*batch n"]:
+        first, second = pairs[:, some]
+        return share[some] @ kernel(anchors.take(first).multiply_rows(anchors.take(second)), arguments)
+
+    if torch.is_grad_enabled() and (pairs.shape[1] > pairs_at_once or arguments_at_once < _CHUNK):
+        run = partial(call_checkpointed, run)  # keep no chunk's intermediates for the backward pass
+
+    def add_up(arguments: Arguments) -> Float[Tensor, "*batch n"]:
+        return reduce(torch.add, (run(some, arguments) for some in iterate_chunks(pairs.shape[1], pairs_at_once)))
+
+    return evaluate_row_pairs(add_up if share.numel() else None, left, right, members, bool(kept), arguments_at_once)
+
+
+def evaluate_row_pairs(
+    function: Callable[[Any], Tensor] | None,
+    left: Arguments,
+    right: Arguments,
+    batch: torch.Size,
+    kept: bool,
+    at_once: int,
+) -> Float[Tensor, "*batch n k"]:
+    """function(left row ⊙ right row) for all pairs of rows, in chunks of `at_once` pairs; 0 without a function.
+
+    It is computed in float64, and once for each pair of rows where `right` is `left`. `batch` is the batch shape of the
+    result; `kept`, whether it belongs to the function's parameters, or the inputs' alone.
+    """
+    dtype, symmetric = left.points.dtype, left is right
+    left, right = left.double(), right.double()
+    n, k = left.points.shape[-2], right.points.shape[-2]
+    if function is None or n * k * batch.numel() == 0:
         return left.points.new_zeros(*batch, n, k, dtype=dtype)
     # A batch of inputs is only more arguments; a batch of parameters has to stay one.
     copies = 1 if kept else batch.numel()
     if not kept:
         left, right = left.expand(batch).flatten(), right.expand(batch).flatten()
-    rows, columns = _list_row_pairs(copies, n, k, symmetric, share.device)
-    members = batch.numel() if kept else 1
-    pairs_at_once = min(pairs.shape[1], max(1, _PAIRS_AT_ONCE // members))
-    arguments_at_once = max(1, _CHUNK // (pairs_at_once * members))
-
-    def run(arguments: Arguments, some: slice) -> Float[Tensor, "*batch n"]:
-        first, second = pairs[:, some]
-        return share[some] @ kernel(anchors.take(first).multiply_rows(anchors.take(second)), arguments)
-
-    if torch.is_grad_enabled() and (len(rows) > arguments_at_once or pairs.shape[1] > pairs_at_once):
-        run = partial(call_checkpointed, run)  # keep no chunk's intermediates for the backward pass
-    sums = []
-    for some in iterate_chunks(len(rows), arguments_at_once):
-        arguments = left.take(rows[some]).multiply_rows(right.take(columns[some]))
-        sums.append(reduce(torch.add, (run(arguments, c) for c in iterate_chunks(pairs.shape[1], pairs_at_once))))
-    total = torch.cat(sums, dim=-1).to(dtype)
+    rows, columns = _list_row_pairs(copies, n, k, symmetric, left.points.device)
+    values = [
+        function(left.take(rows[some]).multiply_rows(right.take(columns[some])))
+        for some in iterate_chunks(len(rows), max(1, at_once))
+    ]
+    total = torch.cat(values, dim=-1).to(dtype)
     if symmetric:
         total = _mirror_triangles(total, copies, n)
     return total.reshape(*(total.shape[:-1] if kept else batch), n, k)

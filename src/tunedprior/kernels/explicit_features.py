@@ -5,6 +5,7 @@ Features are selected the largest first, with an upper bound on the contribution
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import count
 from math import comb, exp, log, pi
@@ -18,6 +19,7 @@ from torch import Tensor
 from tunedprior.errors import DomainError
 from tunedprior.kernels.anchors import FixedKernel, Float64Module, draw_box_sample
 from tunedprior.kernels.free_kernel import DOMAIN_SLACK, Arguments, FreeKernel, Product, list_multi_indices
+from tunedprior.kernels.sections import Section, SectionValues
 from tunedprior.kernels.stationary import SPACING, StationarySquaredExponential
 from tunedprior.kernels.table1 import SeriesKernel, SquaredExponential
 from tunedprior.numerics.chunking import broadcast_shape, call_checkpointed, iterate_chunks
@@ -137,14 +139,22 @@ class PlaceFeatures(Features):
         inputs = [table[:, : end + 1].exp().mT for table, end in zip(logs.unbind(1), self._highest, strict=True)]
         return Powers(product.log_envelope.exp()[None], tuple(inputs))
 
-    def compute_monomials_and_slopes(
-        self, x: Float[Tensor, "n d"]
-    ) -> tuple[Float[Tensor, "p n"], Float[Tensor, "p d n"]]:
-        """ϑ_i(x) and ∂ϑ_i(x)/∂x_d = -2 (x_d - ω_id)/ℓ_d² ϑ_i(x) at every row of x."""
-        values = self.evaluate_all(self._kernel.make_product(x))
-        places = self._kernel.locate(self.indices)
-        slopes = 2 * self._kernel.inverse_square_lengthscale[0, :, None] * (places[..., None] - x.mT)
-        return values, slopes * values[:, None]
+    def make_product(self, x: Float[Tensor, "n d"]) -> Arguments:
+        """The rows of x as clusters of one argument."""
+        clusters: Arguments = self._kernel.make_product(x)
+        return clusters
+
+    @property
+    def places(self) -> Float[Tensor, "p d"]:
+        """ω_i."""
+        places: Tensor = self._kernel.locate(self.indices)
+        return places
+
+    @property
+    def precision(self) -> Float[Tensor, "1 _"]:
+        """1/ℓ²; a single number holds for all inputs."""
+        precision: Tensor = self._kernel.inverse_square_lengthscale
+        return precision
 
 
 def make_features(base: FreeKernel, indices: Int[Tensor, "p d"], **numbers: Float[Tensor, "p ..."]) -> Features:
@@ -152,6 +162,43 @@ def make_features(base: FreeKernel, indices: Int[Tensor, "p d"], **numbers: Floa
     if isinstance(base, StationarySquaredExponential):
         return PlaceFeatures(base, indices, **numbers)
     return Features(indices, **numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class PlaceSection(Section):
+    """K(·, D) = Σ_i c_i ϑ_i(·)ϑ_i(D), where ϑ_i(x) = exp(-‖(x - ω_i)/ℓ‖²)."""
+
+    features: "PlaceFeatures"
+    coefficients: Float[Tensor, " p"]
+    weighted: Float[Tensor, "p n"]  # c ϑ(D)
+
+    def evaluate(self, x: Float[Tensor, "b d"]) -> SectionValues:
+        """K(x, D) and K(x, x), with their vector-Jacobian product."""
+        theta = self.features.evaluate_all(self.features.make_product(x))
+        weighted = self.coefficients[:, None] * theta
+        cross, variance = theta.mT @ self.weighted, (weighted * theta).sum(0)
+        return SectionValues(cross[None], variance[None], partial(self._pull_back_gradient, x, theta, weighted))
+
+    def append_points(self, x: Float[Tensor, "m d"]) -> "PlaceSection":
+        """The section with the points x appended to D."""
+        more = self.coefficients[:, None] * self.features.evaluate_all(self.features.make_product(x))
+        return replace(self, points=torch.cat([self.points, x]), weighted=torch.cat([self.weighted, more], dim=1))
+
+    def keep_first(self, end: int) -> "PlaceSection":
+        """The section with the first `end` points of D alone."""
+        return replace(self, points=self.points[:end], weighted=self.weighted[:, :end])
+
+    def _pull_back_gradient(
+        self,
+        x: Float[Tensor, "b d"],
+        theta: Float[Tensor, "p b"],
+        weighted: Float[Tensor, "p b"],
+        d_cross: Float[Tensor, "1 b n"],
+        d_variance: Float[Tensor, "1 b"],
+    ) -> Float[Tensor, "b d"]:
+        # ∂ϑ_i/∂x_d = 2 (ω_id - x_d)/ℓ_d² ϑ_i
+        by_log = (self.weighted @ d_cross[0].mT + 2 * d_variance * weighted) * theta
+        return 2 * self.features.precision * (by_log.mT @ self.features.places - by_log.sum(0)[:, None] * x)
 
 
 class FeatureKernel(FixedKernel):
@@ -198,6 +245,14 @@ class FeatureKernel(FixedKernel):
     def coefficients(self) -> Float[Tensor, " p"]:
         """c, in the order of `features.indices`."""
         return self.features.get_buffer("coefficients")
+
+    def make_section(self, size: float, points: Float[Tensor, "n d"]) -> Section | None:
+        """K(·, D)/size for fixed points D, with its gradient by hand; None unless features are places."""
+        if not isinstance(self.features, PlaceFeatures) or self.remainder:
+            return None
+        weighted = points.new_zeros(len(self.features), 0)
+        nowhere = PlaceSection(points[:0], self.features, self.coefficients / size, weighted)
+        return nowhere.append_points(points)
 
     def evaluate_matrix(self, left: Arguments, right: Arguments) -> Float[Tensor, "*batch n k"]:
         """K(left row, right row) for all pairs of rows."""
@@ -358,6 +413,16 @@ def has_features(kernel: FreeKernel, num_inputs: int | None = None) -> bool:
         return False
     known = isinstance(kernel, SeriesKernel | SquaredExponential | StationarySquaredExponential)
     return known and kernel.active_dims is None and not kernel.batch_shape
+
+
+def expects_few_features(kernel: FreeKernel, num_inputs: int) -> bool:
+    """Whether it is worth looking for features: places in the box, if that is what they are, are not far too many."""
+    if not kernel.features_are_places:
+        return True
+    if num_inputs > MOST_INPUTS_OF_PLACES:
+        return False
+    spacing = SPACING * kernel.lengthscale.detach().double().reshape(-1).expand(num_inputs)
+    return float((2 / spacing + 1).prod()) <= 2 * _FEW
 
 
 class SelectedFeatures(NamedTuple):

@@ -204,7 +204,7 @@ def _build_pair_panel(snapshot: Snapshot, response: Objective, pair: Pair, shade
     trials = response.select_measured(snapshot.history.told)
     at = [locate_on_axis(one, [trial.setting[one.name] for trial in trials]) for one in (pair.one, pair.other)]
     here = [locate_on_axis(one, [snapshot.centre[one.name]]) for one in (pair.one, pair.other)]
-    notes = tuple(f"trial {one.id}: {response.name} {response.get_value(one):.6g}" for one in trials)
+    notes = tuple(f"trial {one.label}: {response.name} {response.get_value(one):.6g}" for one in trials)
     return Panel(
         make_axis_scale(pair.one),
         make_axis_scale(pair.other),

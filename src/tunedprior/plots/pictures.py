@@ -312,13 +312,13 @@ def list_hover_notes(trials: Sequence[Trial], space: Space, most: int = _NOTED) 
     """Texts of trials for points under the mouse: with settings for the latest trials, numbers alone for others."""
     first = len(trials) - most
     return tuple(
-        _format_hover_note(one, space) if place >= first else f"trial {one.id}" for place, one in enumerate(trials)
+        _format_hover_note(one, space) if place >= first else f"trial {one.label}" for place, one in enumerate(trials)
     )
 
 
 def _format_hover_note(trial: Trial, space: Space) -> str:
     said = f" ({shorten(trial.note, _LONGEST_NOTE)})" if trial.note else ""
-    return f"trial {trial.id}: {shorten(format_rounded_setting(trial.setting, space), _LONGEST_NOTE)}{said}"
+    return f"trial {trial.label}: {shorten(format_rounded_setting(trial.setting, space), _LONGEST_NOTE)}{said}"
 
 
 def vary_input(setting: Setting, name: str, values: Sequence[Any]) -> list[Setting]:

@@ -141,16 +141,16 @@ class Snapshot:
             except InputError:  # of models that do not say
                 best = self.goals.find_best(told) or self.goals.main.find_best(told)
                 assert best is not None
-                return best.setting, f"trial {best.id}, the best so far"
+                return best.setting, f"trial {best.label}, the best so far"
         front = self.goals.find_front(told) if self.goals.has_front else []
         if not front:
             measured = self.suggester.keep_usable(told)
-            return measured[-1].setting, f"trial {measured[-1].id}, the latest"
+            return measured[-1].setting, f"trial {measured[-1].label}, the latest"
         utilities = np.array([self.goals.compute_utilities(one) for one in front])
         reach = np.ptp(utilities, axis=0)
         shares = (utilities - utilities.min(0)) / np.where(reach > 0, reach, 1.0)
         even = front[int(shares.min(1).argmax())]
-        return even.setting, f"trial {even.id}, the most even trade-off of the front"
+        return even.setting, f"trial {even.label}, the most even trade-off of the front"
 
     def are_feasible(self, settings: Sequence[Setting]) -> Any:
         """Which settings satisfy the constraints."""

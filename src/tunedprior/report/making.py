@@ -136,7 +136,9 @@ def describe_status(part: ReportPart, snapshot: Snapshot, draw: Callable[[], Pic
     if history.pending:
         facts.append(("Open suggestions", f"{len(history.pending)}"))
     if goals.has_front:
-        facts.append(("Pareto front", ", ".join(f"trial {one.id}" for one in goals.find_front(history.told)) or "none"))
+        facts.append(
+            ("Pareto front", ", ".join(f"trial {one.label}" for one in goals.find_front(history.told)) or "none")
+        )
     lead = [_describe_best(snapshot)] if history.told else []
     sentences = [] if progress.picture is None else list(progress.picture.sentences)
     with suppress(InputError):  # nothing told yet, or a front, of which nothing is recommended
@@ -175,7 +177,9 @@ def _describe_best(snapshot: Snapshot) -> str:
         lacking = "meets the requirements" if goals.requirements else "is one that counts"
         return f"None {of_all} {lacking} yet."
     values = ", ".join(f"{one.name} = {_format_value(one, best)}" for one in goals.responses)
-    return f"Best result: {values} (trial {best.id} {of_all}), at {abbreviate_setting(best.setting, snapshot.space)}."
+    return (
+        f"Best result: {values} (trial {best.label} {of_all}), at {abbreviate_setting(best.setting, snapshot.space)}."
+    )
 
 
 def _format_value(response: Objective, trial: Trial) -> str:
@@ -218,7 +222,7 @@ def _explain_trial(opt: Optimizer, trial: Trial) -> tuple[str, ...]:
     try:
         return tuple(opt.explain(trial.id).sentences)
     except InputError as error:
-        return (f"Trial {trial.id}: {error}",)
+        return (f"Trial {trial.label}: {error}",)
 
 
 def describe_old_data(part: ReportPart, opt: Optimizer, snapshot: Snapshot) -> ReportPart:

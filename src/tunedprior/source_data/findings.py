@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float64, Int64
 from numpy import ndarray
 
 from tunedprior.errors import InputError
+from tunedprior.goals.goal import MAXIMIZE, Goal
 from tunedprior.history.cells import NOT_PASSED, PASSED
 from tunedprior.source_data.number_checks import find_sentinels
 from tunedprior.space.parameters import Categorical, Numeric, Parameter, find_choice_index
@@ -123,11 +124,13 @@ class Sheet:
         read: The table.
         space: The search space.
         target: The column of the response.
+        direction: Which way is better, or a target.
     """
 
     read: ReadTable
     space: Space
     target: str
+    direction: Goal = MAXIMIZE
 
     def __len__(self) -> int:
         return len(self.read)
@@ -213,7 +216,7 @@ class Sheet:
         read = self.read
         labels: Any = [read.labels[int(row)] for row in left]
         table = read.table.iloc[left].reset_index(drop=True)
-        return Sheet(replace(read, table=table, labels=labels), self.space, self.target)
+        return replace(self, read=replace(read, table=table, labels=labels))
 
 
 #: Looks for faults in a table.

@@ -26,6 +26,7 @@ from tunedprior.source_data.table_checks import (
 from tunedprior.source_data.text_checks import open_table
 from tunedprior.space.parameters import Numeric
 from tunedprior.space.search_space import Space
+from tunedprior.tables.content import convert_trials_table
 
 import_modules("tunedprior.source_data")  # checks register themselves
 
@@ -78,7 +79,8 @@ def inspect_old_data(
     found = open_table(data, [*space.names, target], [*numeric, target])
     if found.table is None:
         return Inspection(found.origin, 0, faults=sort_faults(found.faults), rejected=found.rejected)
-    read, faults, rejected = found.table, list(found.faults), list(found.rejected)
+    read = convert_trials_table(found.table, [*space.names, target])
+    faults, rejected = list(found.faults), list(found.rejected)
     rows = len(read) + len(rejected)
     named = set(map(str, read.table.columns))
     if target not in named or not named & set(space.names):
@@ -87,7 +89,7 @@ def inspect_old_data(
         remedy = "Add rows, or see whether it is the right file and sheet, and was saved whole."
         nothing = Fault("no rows", (), (), f"{found.origin} has a header, and no rows below it.", remedy)
         return Inspection(found.origin, 0, read.remarks, sort_faults([*faults, nothing]))
-    sheet = Sheet(read, space, target)
+    sheet = Sheet(read, space, target, direction)
     if most_rows is not None:
         sheet = sheet.drop_rows(np.random.default_rng(seed).permutation(len(sheet))[most_rows:])
     advance("looking for faults")

@@ -12,11 +12,13 @@ from numpy import ndarray
 
 from tunedprior.checks import MOST_CHOICES, MOST_COLUMNS, format_list, format_value, suggest_name
 from tunedprior.errors import InputError
-from tunedprior.goals.goal import Goal, Target, check_goal
+from tunedprior.goals.goal import MINIMIZE, Goal, Target, check_goal
 from tunedprior.history.cells import NOT_PASSED, PASSED
 from tunedprior.source_data.imputation import OldGaps, choose_stand_in
 from tunedprior.source_data.number_checks import (
+    FRACTIONS,
     compute_accepted_range,
+    find_fractions,
     find_isolated,
     find_mixed_units,
     find_other_units,
@@ -87,7 +89,8 @@ def note_doubtful(rows: OldRows, target: str, doubtful: Bool[ndarray, " n"], res
         places, values = rows.list_places(doubtful), format_list(f"{value:g}" for value in response[doubtful])
         rest = response[rows.kept & ~doubtful]
         said = (
-            f"{target!r} is {values} in {format_list(places)}, far from all others ({rest.min():g} to {rest.max():g}): "
+            f"{target!r} is {values} in {format_list(places)}, far from all others ({rest.min():g} to {rest.max():g})"
+            f"{FRACTIONS if find_fractions(response[rows.kept])[doubtful[rows.kept]].any() else ''}: "
             "old data is learnt from with and without it. Correct it if it is a mistake."
         )
         rows.note("isolated response", target, said, places)
@@ -388,6 +391,8 @@ def read_old_data(
     doubtful = np.zeros(len(kept), dtype=bool)
     if not labels and kept.any():
         doubtful[kept] = find_isolated(response[kept])
+        if not log and direction != MINIMIZE:  # what is minimised may well come near 0
+            doubtful[kept] |= find_fractions(response[kept])
         note_doubtful(rows, target, doubtful, response)
     settings = found.gaps.fill_gaps(settings, response, ~doubtful)[kept].reset_index(drop=True)
     found.note_constant(settings)

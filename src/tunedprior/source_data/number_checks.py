@@ -26,6 +26,9 @@ _SLIPPED, _POWERS, _SLIPPED_IN_POWERS = 2.0, 10.0, 0.5
 _MANY_ROWS = 50  # in which a logarithm that is isolated is one too, as of 0.05 among 20 to 90
 _LEAST_ROWS = 10  # where fewer are seen, one that is far off may be all that there was of a half
 _FEW_LEVELS = 5  # of fewer levels, a slip must be one of them by a power of ten: 32 beside 512 and 1024 is none
+#: What is said of them.
+FRACTIONS = ", perhaps a fraction among percentages"
+_MOST_PERCENT, _FEWEST_PERCENTAGES = 120.0, 5  # a yield may be measured as 105 %; of fewer, nothing can be told
 _TENS = tuple(10.0**power for power in range(-6, 7) if power)
 # Two ranges match if their ends differ by less than this part of the width, and differ if by more than that.
 _MATCHING, _DIFFERENT = 0.2, 0.3
@@ -211,6 +214,28 @@ def find_isolated(values: Float64[ndarray, " n"], times: float = _ISOLATED, leas
             if reach > 0 and gap > times * reach:
                 found[far] = True
     return found
+
+
+def find_fractions(values: Float64[ndarray, " n"]) -> Bool[ndarray, " n"]:
+    """Find fractions among percentages: up to 1, and like the others if times 100.
+
+    All others but 0 are 10 times larger, and further away than from each other: a low yield is the end of a tail.
+
+    >>> find_fractions(np.array([83.0, 41.0, 0.0, 0.62, 55.0, 71.0, 90.0])).tolist()
+    [False, False, False, True, False, False, False]
+    """
+    none = np.zeros(len(values), dtype=bool)
+    if (values < 0).any() or (values > _MOST_PERCENT).any():
+        return none
+    odd, others = (values > 0) & (values <= 1), values[values > 1]
+    if not odd.any() or len(others) < max(_FEWEST_PERCENTAGES, odd.sum()):
+        return none
+    least, most = others.min(), values[odd].max()
+    if least < 10 * most or least - most < _WIDER * np.diff(np.sort(others)).max():
+        return none
+    converted = 100 * values[odd]
+    fit = (converted >= others.min()) & (converted <= others.max())
+    return odd if fit.all() else none
 
 
 def _select_bulk(values: Float64[ndarray, " n"]) -> Float64[ndarray, " k"]:

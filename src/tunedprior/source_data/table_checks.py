@@ -18,14 +18,17 @@ from jaxtyping import Bool, Float64
 from numpy import ndarray
 
 from tunedprior.checks import format_list, format_value
+from tunedprior.goals.goal import MINIMIZE
 from tunedprior.source_data.findings import Fault, Sheet, is_choice, join_places, register_check
 from tunedprior.source_data.number_checks import (
+    FRACTIONS,
     MixedUnits,
     UnitConversion,
     compute_accepted_range,
     compute_range_mismatch,
     describe_isolated_values,
     describe_mixed_units,
+    find_fractions,
     find_isolated,
     find_mixed_units,
     find_other_units,
@@ -251,8 +254,10 @@ def find_odd_responses(sheet: Sheet) -> Iterator[Fault]:
     known = np.isfinite(values)
     if known.sum() < 3:
         return
-    rows = np.zeros(len(values), dtype=bool)
-    rows[known] = _find_far_off(values[known])
+    rows, fractions = np.zeros((2, len(values)), dtype=bool)
+    if sheet.direction != MINIMIZE:  # what is minimised may well come near 0
+        fractions[known] = find_fractions(values[known])
+    rows[known] = _find_far_off(values[known]) | fractions[known]
     if rows.any():
         rest = values[known & ~rows]
         where, shown = sheet.format_places(rows), format_list(f"{value:g}" for value in values[rows])
@@ -261,7 +266,7 @@ def find_odd_responses(sheet: Sheet) -> Iterator[Fault]:
             (sheet.target,),
             where,
             f"The response {sheet.target!r} is {shown} in {join_places(where)}, far from all others "
-            f"({rest.min():g} to {rest.max():g}).",
+            f"({rest.min():g} to {rest.max():g}){FRACTIONS if fractions.any() else ''}.",
             "Look these results up, and correct them.",
         )
 

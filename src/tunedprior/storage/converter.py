@@ -303,6 +303,8 @@ def encode_trial(trial: Trial, space: Space) -> dict[str, Any]:
         "noise": dict(trial.noise),
         "cost": None if isnan(trial.cost) else trial.cost,
         "substitute": trial.substitute,
+        **({"stopped_early": True} if trial.stopped_early else {}),
+        **({} if trial.study_number is None else {"study_number": trial.study_number}),
     }
 
 

@@ -158,7 +158,18 @@ def convert_finished_trials(
         asked = CHOSEN in trial.system_attrs
         substitute = asked and is_substitute(trial, names, known_of)
         suggested = dict(setting) if asked else None
-        found.append(Trial(setting, values[0], suggested, trial.number + 1, more=measured, substitute=substitute))
+        found.append(
+            Trial(
+                setting,
+                values[0],
+                suggested,
+                trial.number + 1,
+                more=measured,
+                substitute=substitute,
+                stopped_early=trial.state == TrialState.PRUNED,
+                study_number=trial.number,
+            )
+        )
     return tuple(found)
 
 

@@ -1,6 +1,6 @@
 """Candidate settings: parse and check the list of settings that a suggestion may be chosen from."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,10 @@ class Pool:
 
     def __len__(self) -> int:
         return len(self.settings)
+
+    def include(self, settings: Sequence[Setting]) -> "Pool":
+        """The pool with these settings, which come first."""
+        return Pool(tuple({_make_key(one): one for one in (*settings, *self.settings)}.values()))
 
 
 def parse_candidates(candidates: Any, space: Space, box: Box) -> Pool:

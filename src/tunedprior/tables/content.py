@@ -86,7 +86,7 @@ def read_study(study: Study, names: Sequence[str], what: str) -> ReadTable:
     if len(study.directions) > 1:
         raise InputError(
             f"{what} must have one response; the study has {len(study.directions)} objectives. Choose one: "
-            "pass study.trials_dataframe() with its columns renamed."
+            "pass study.trials_dataframe(), with its column such as 'values_0' for the response."
         )
     response = names[-1]
     rows, numbers, left_out = [], [], 0
@@ -102,13 +102,53 @@ def read_study(study: Study, names: Sequence[str], what: str) -> ReadTable:
             )
         rows.append({**trial.params, response: FAILED if failed else trial.value})
         numbers.append(trial.number)
-    said = (
-        (f"Trials without settings or result (pruned, running, waiting) are left out: {left_out}.",) if left_out else ()
-    )
+    said = _describe_left_out(left_out)
     table = pd.DataFrame(rows, dtype=object) if rows else pd.DataFrame(columns=list(names), dtype=object)
     return ReadTable(
         table, f"the study {study.study_name!r}", said, numbers, "trial", get_directions(study, [response])
     )
+
+
+def _describe_left_out(count: int) -> tuple[str, ...]:
+    return (f"Trials without settings or result (pruned, running, waiting) are left out: {count}.",) if count else ()
+
+
+_PARAMETER, _VALUE, _VALUES, _STATE = "params_", "value", "values_", "state"
+
+
+def convert_trials_table(read: ReadTable, names: Sequence[str]) -> ReadTable:
+    """Return what `study.trials_dataframe()` gave as a table of settings and responses; any other table as it is.
+
+    `params_x` is x, `values_y` is y, and `value` is the response, the last of the names. Trials that failed are kept as
+    failures; those that were pruned, are running or waiting are left out, as they have no result.
+    """
+    columns = [str(one) for one in read.table.columns]
+    values = [one for one in columns if one == _VALUE or one.startswith(_VALUES)]
+    parameters = [one for one in columns if one.startswith(_PARAMETER)]
+    if _STATE not in columns or not values or not parameters:
+        return read
+    plain = {one: one.removeprefix(_PARAMETER) for one in parameters}
+    if _VALUE in values and names:
+        plain[_VALUE] = names[-1]
+    plain |= {one: one.removeprefix(_VALUES) for one in values if one.removeprefix(_VALUES) in names}
+    if len(set(plain.values())) < len(plain) or any(one in columns and one != old for old, one in plain.items()):
+        return read
+    states = [str(cell).rpartition(".")[2] for cell in read.table[_STATE]]
+    kept = [row for row, state in enumerate(states) if state in ("COMPLETE", "FAIL")]
+    table = read.table.loc[:, parameters + values].rename(columns=plain).iloc[kept].reset_index(drop=True)
+    failed = [k for k, row in enumerate(kept) if states[row] == "FAIL"]
+    for name in (plain.get(one, one) for one in values) if failed else ():
+        cells = table[name].tolist()
+        for k in failed:
+            cells[k] = FAILED
+        table[name] = pd.Series(cells, dtype=object)
+    renamed = ", ".join(f"{old!r} for {one!r}" for old, one in plain.items())
+    said = (
+        f"Columns are taken for those of an Optuna study's trials: {renamed}.",
+        *_describe_left_out(len(states) - len(kept)),
+    )
+    labels = [read.labels[row] for row in kept]
+    return ReadTable(table, read.origin, (*read.remarks, *said), labels, read.unit)
 
 
 def get_directions(study: Study, responses: Sequence[str]) -> dict[str, str]:

@@ -23,6 +23,7 @@ from tunedprior.tables.content import (
     ReadTable,
     build_table,
     convert_decimal_commas,
+    convert_trials_table,
     decode_text,
     find_header,
     infer_separator,
@@ -208,7 +209,8 @@ def read_table(source: Any, names: Sequence[str], what: str) -> ReadTable:
     Args:
         source: A `pandas.DataFrame`; the path of a text file (CSV and its relatives, also compressed), an Excel,
             OpenDocument or Parquet file; an open file; a list of dicts; a dict of columns; a structured NumPy array;
-            a `pandas.Series` that is one row; an Optuna `Study`; a `ReadTable`, which is what comes out.
+            a `pandas.Series` that is one row; an Optuna `Study`, or the table of its trials; a `ReadTable`, which is
+            what comes out.
         names: The columns that are hoped for, the response last. They help to find the header and the separator, and
             columns that differ in capitals or units alone get these names. None of them has to be there.
         what: What the table is, for messages: "Old data", "The history".
@@ -224,9 +226,12 @@ def read_table(source: Any, names: Sequence[str], what: str) -> ReadTable:
     >>> read.remarks
     ("The separator is ';'.", "Column 'Temp [°C]' is taken for 'temp'.", 'Numbers have decimal commas.')
     """
-    names = list(names)
     if isinstance(source, ReadTable):
         return source
+    return convert_trials_table(_read_as_it_is(source, list(names), what), list(names))
+
+
+def _read_as_it_is(source: Any, names: list[str], what: str) -> ReadTable:
     if isinstance(source, pd.DataFrame):
         return from_frame(source, names, what, "the table")
     if isinstance(source, str | os.PathLike):
@@ -246,7 +251,7 @@ def read_table(source: Any, names: Sequence[str], what: str) -> ReadTable:
     if isinstance(source, Mapping):
         return from_columns(source, names, what)
     if callable(getattr(source, "to_pandas", None)):  # tables of other packages
-        return read_table(source.to_pandas(), names, what)
+        return _read_as_it_is(source.to_pandas(), names, what)
     if callable(getattr(source, "read", None)):
         return _read_open_file(source, names, what)
     if isinstance(source, Sequence) and source and all(isinstance(row, Mapping) for row in source):

@@ -272,6 +272,9 @@ class ResultForm:
                 if text:
                     values[response.name] = parse_label(text) if response.labels else parse_number(text)
                     response.refuse_impossible_value(values[response.name])
+                    beyond = response.describe_limit_violation(values[response.name])
+                    if beyond and typed.get(f"refused-r{position}") != text:
+                        raise InputError(f"{beyond}. If it was measured so, send it again.")
             except InputError as error:
                 wrong[f"r{position}"] = str(error)
         failed = typed.get("outcome", WORKED) == FAILED

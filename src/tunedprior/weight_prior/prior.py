@@ -222,6 +222,8 @@ def _round_digits(value: float) -> float:
 
 #: A kernel whose mean variance at the old settings is below this counts as zero.
 _VANISHING = 1e-12
+# A variance is dead below this share of its mean over the box.
+_DEAD = 1e-3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -298,6 +300,17 @@ class WeightPrior:
         """Whether the kernel is numerically zero at the old settings, as it is if g is constant."""
         with torch.no_grad():
             return float(self.make_kernel()(self.anchors, diag=True).mean()) < _VANISHING
+
+    @cached_property
+    def dead_share(self) -> float:
+        """The share of the box in which K^A₂(x, x) is below a thousandth of its mean over the box.
+
+        The process hardly varies there, whatever the results: so it is far from the origin with kernels of Table 1 and
+        short length-scales, and far from old data that varies with `StationarySquaredExponential`.
+        """
+        with torch.no_grad():
+            variance = self.make_kernel()(self.to_kernel_inputs(Domain.from_box(self.box).sample), diag=True)
+        return float((variance <= _DEAD * variance.mean()).double().mean())
 
     @property
     def is_anonymous(self) -> bool:

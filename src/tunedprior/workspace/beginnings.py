@@ -89,7 +89,9 @@ def refuse_useless_old_data(
     constraints: Sequence[str],
     goals: Goals,
 ) -> None:
-    """Raise an `InputError` for old data without a usable row, before the campaign is created.
+    """Raise an `InputError` for old data without a usable row, or without most parameters, before anything is created.
+
+    Most parameters are rarely missing on purpose: a device names its columns anew.
 
     Args:
         sets: The files, by name.
@@ -107,6 +109,14 @@ def refuse_useless_old_data(
             raise InputError(
                 f"Nothing can be learnt from {sets.get(one.name, one.name)!r}: {why} See: tunedprior audit. To begin "
                 "without it, leave it out, or add --anyway."
+            )
+        absent = [finding.column for finding in one.findings if finding.kind == "absent"]
+        if 2 * len(absent) > len(parameters):
+            others = "".join(f" {finding.text}" for finding in one.findings if finding.kind == "extra columns")
+            raise InputError(
+                f"{sets.get(one.name, one.name)!r} has no column for most parameters: {format_list(absent)}.{others} "
+                "If some of them have other names there, give the columns the names of the space file, or the space "
+                "file theirs. To begin with what is there, add --anyway."
             )
 
 

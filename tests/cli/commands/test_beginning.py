@@ -115,3 +115,14 @@ def test_old_data_of_which_nothing_can_be_used_is_refused_before_anything_is_mad
     assert "Nothing can be learnt from 'old.csv'" in " ".join(said.split())
     assert not (shell.folder / "a.db").exists()
     shell("new", "a.db", "--space", "space.yaml", "--old", "old.csv", "--anyway", code=ExitCode.NOTICED)
+
+
+def test_old_data_with_other_names_is_asked_about(shell) -> None:
+    old_rows().rename(columns={"heat": "Temperature", "flow": "Stream"}).to_csv("renamed.csv", index=False)
+    words = ("new", "a.db", "--space", "space.yaml", "--old", "renamed.csv")
+    said = " ".join(shell(*words, code=ExitCode.REFUSED).split())
+    assert all(fact in said for fact in ("'renamed.csv'", "heat, flow", "Temperature, Stream", "--anyway"))
+    assert not (shell.folder / "a.db").exists()
+    shell(*words, "--anyway")
+    old_rows().rename(columns={"flow": "Stream"}).to_csv("one.csv", index=False)
+    shell("new", "b.db", "--space", "space.yaml", "--old", "one.csv")

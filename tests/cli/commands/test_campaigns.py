@@ -402,3 +402,36 @@ def test_what_is_wrong_with_one_run_is_said_in_the_words_of_the_shell(campaign) 
     assert "Trial 1 is now: failed at" in shell("amend", "a.db", "1", "yield=failed")
     said = shell("record", "a.db", "--trial", "1", "yield=1", code=ExitCode.REFUSED)
     assert "to record another run of it, give heat, flow, gas too, and no number." in said
+
+
+def test_a_result_beyond_its_limits_is_to_be_confirmed(shell) -> None:
+    shell("new", "a.db", "--space", "space.yaml", "--limits", "yield=0..100")
+    run = ("record", "a.db", "heat=25", "flow=0.5", "gas=air")
+    said = " ".join(shell(*run, "yield=130", code=ExitCode.REFUSED).split())
+    assert all(fact in said for fact in ("yield = 130", "0 to 100", "--beyond-limits"))
+    assert shell.json("status", "a.db")["results"] == 0
+    shell(*run, "yield=90")
+    assert "--beyond-limits" in shell("amend", "a.db", "1", "yield=101", code=ExitCode.REFUSED)
+    shell("amend", "a.db", "1", "yield=101", "--beyond-limits", code=ExitCode.NOTICED)
+    shell("record", "a.db", "heat=30", "flow=0.5", "gas=air", "yield=130", "--beyond-limits", code=ExitCode.NOTICED)
+    assert [one.value for one in Optimizer.load("sqlite:///a.db").trials.told] == [101.0, 130.0]
+
+
+def test_undo_says_how_many_rows_came_with_the_one_it_takes_back(campaign) -> None:
+    (campaign.folder / "old.csv").write_text(OLD)
+    campaign("record", "a.db", "heat=30", "flow=0.5", "gas=air", "yield=0.3")
+    campaign("record", "a.db", "old.csv", "--own", "--as-run")
+    said = " ".join(campaign("undo", "a.db").split())
+    assert "9 more were entered together with it" in said
+    assert "tunedprior undo a.db -n 9" in said
+    assert "together" not in campaign("undo", "a.db", "-n", "9")
+    assert campaign.json("undo", "a.db")["entered_together"] == 0
+
+
+def test_a_second_sheet_of_old_data_is_mentioned(shell) -> None:
+    rows = pd.DataFrame({"heat": range(20, 80, 5), "flow": 0.5, "gas": "air"})
+    with pd.ExcelWriter(shell.folder / "old.xlsx") as book:
+        for name in ("May", "June"):
+            rows.assign(**{"yield": rows["heat"] / 100}).to_excel(book, sheet_name=name, index=False)
+    said = " ".join(shell("new", "a.db", "--space", "space.yaml", "--old", "old.xlsx").split())
+    assert "Sheet 'May' is read, and not 'June'" in said

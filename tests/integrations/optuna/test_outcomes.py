@@ -1,5 +1,7 @@
 """What becomes of failed, pruned and constrained trials, of several objectives, and of spaces that come to an end."""
 
+from pathlib import Path
+
 import optuna
 import pandas as pd
 import pytest
@@ -55,6 +57,31 @@ def test_a_pruned_trial_counts_with_what_it_reported(reported: list[float], coun
         trial.report(value, step)
     study.tell(trial, state=TrialState.PRUNED)
     assert told(study)[-1] == (counts, "complete")
+
+
+def test_a_pruned_trial_is_no_result(old: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the best of all nor of those that the design chose, whatever it reported."""
+    monkeypatch.chdir(tmp_path)
+    table = old.rename(columns={"heat": "x"}).assign(x=lambda rows: (rows["x"] - 20) / 70)[["x", "loss"]]
+    study = on_a_line(old_data=table, target="loss")
+    study.tell(study.ask(LINE), 1.0)
+    trial = study.ask(LINE)
+    trial.report(-50.0, 0)
+    study.tell(trial, state=TrialState.PRUNED)
+    study.tell(study.ask(LINE), 1.0)
+    optimizer = study.sampler.optimizer(study)
+    assert optimizer.best.value == 1.0
+    assert not optimizer.best.stopped_early
+    assert "Of 2 results" in optimizer.trust.where_from
+    assert "trial 1 (Optuna's 0)" in optimizer.trust.where_from
+    assert "<Trial 1 (Optuna's 0): " in repr(optimizer.best)
+    optimizer.save("study.json")
+    assert Optimizer.load("study.json", suggester=optimizer.suggester).trials.told == optimizer.trials.told
+    only = on_a_line()
+    trial = only.ask(LINE)
+    trial.report(-50.0, 0)
+    only.tell(trial, state=TrialState.PRUNED)
+    assert only.sampler.optimizer(only).best is None
 
 
 def test_a_pruned_trial_without_reports_failed() -> None:

@@ -112,3 +112,44 @@ def test_a_study_is_not_old_data_of_itself() -> None:
     study = optuna.create_study(study_name="me", sampler=TunedPriorSampler("me", seed=0))
     with raises(InputError, "'me'", "itself"):
         study.optimize(lambda trial: trial.suggest_float("x", 0.0, 1.0), n_trials=1)
+
+
+def misnamed(old: pd.DataFrame) -> pd.DataFrame:
+    return old.rename(columns={"gas": "a", "heat": "b", "speed": "c"})
+
+
+@pytest.mark.parametrize("caught", [(), (Exception,)])
+def test_old_data_without_any_parameter_is_refused_before_the_first_trial(old: pd.DataFrame, caught: tuple) -> None:
+    sampler = TunedPriorSampler(misnamed(old), target="loss", seed=0, search_space=SPACE)
+    study, run = optuna.create_study(sampler=sampler), []
+    with raises(InputError, "columns", "heat", "'b'"):
+        study.optimize(run.append, 3, catch=caught)
+    assert not run
+    assert [one.state.name for one in study.trials] == ["WAITING"]
+
+
+def test_without_a_space_the_first_trial_is_warned_and_the_second_is_refused(
+    old: pd.DataFrame, caplog: pytest.LogCaptureFixture
+) -> None:
+    said: list[str] = []
+
+    def objective(trial: optuna.Trial) -> float:
+        heat, speed = trial.suggest_float("heat", 20.0, 90.0), trial.suggest_float("speed", 0.5, 5.0)
+        said.extend(caplog.messages)  # what is known before the work begins
+        return heat + speed
+
+    study = optuna.create_study(sampler=TunedPriorSampler(misnamed(old), target="loss", seed=0))
+    with caplog.at_level("WARNING", logger="tunedprior"), raises(InputError, "columns", "heat", "'b'"):
+        study.optimize(objective, 3, catch=(Exception,))
+    assert len(said) == 1
+    assert all(fact in said[0] for fact in ("no column for heat", "a, b, c", "search_space="))
+    assert [one.state.name for one in study.trials] == ["COMPLETE", "WAITING"]
+
+
+def test_old_data_that_has_the_parameters_is_no_reason_to_warn(
+    old: pd.DataFrame, caplog: pytest.LogCaptureFixture
+) -> None:
+    study = optuna.create_study(sampler=TunedPriorSampler(old, target="loss", seed=0))
+    with caplog.at_level("WARNING", logger="tunedprior"):
+        study.optimize(lambda trial: response({name: trial._suggest(name, one) for name, one in SPACE.items()}), 2)
+    assert not caplog.messages

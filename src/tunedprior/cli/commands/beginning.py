@@ -53,7 +53,7 @@ def begin_campaign(
         float | None, typer.Option("--noise", help="Standard deviation of repeated results, if known.")
     ] = None,
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="Begin even if nothing can be learnt from old data.")
+        bool, typer.Option("--anyway", help="Begin even if old data teaches nothing, or lacks most parameters.")
     ] = False,
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="The campaign's name in the database.")] = _NAME,
     seed: Annotated[int | None, typer.Option(help="Random seed. Default: drawn and recorded.")] = None,

@@ -12,6 +12,7 @@ from tunedprior.cli.output import AsJson, Campaign, ExitCode, Name, Note, Who, c
 from tunedprior.cli.registry import register_command
 from tunedprior.workspace.shell_words import format_campaign_arguments, quote_word
 
+BeyondLimits = Annotated[bool, typer.Option("--beyond-limits", help="Accept results beyond the limits of a response.")]
 Failed = Annotated[bool, typer.Option("--failed", help="The run failed and gave no value.")]
 
 
@@ -34,6 +35,7 @@ def record(
     skip_recorded: Annotated[
         bool, typer.Option("--skip-recorded", help="Skip rows that are recorded already.")
     ] = False,
+    beyond_limits: BeyondLimits = False,
     who: Who = "",
     name: Name = None,
     as_json: AsJson = False,
@@ -51,7 +53,14 @@ def record(
         )
     given = results[0] if is_file else [_parse_run(opt, results, trial, failed, note)]
     with collect_warnings(OddResultWarning) as odd, nullcontext() if is_file else _reword_row_error():
-        done = opt.record(given, as_run=as_run, skip_recorded=skip_recorded, own=own or not is_file, who=who)
+        done = opt.record(
+            given,
+            as_run=as_run,
+            skip_recorded=skip_recorded,
+            own=own or not is_file,
+            beyond_limits=beyond_limits,
+            who=who,
+        )
     best = None if opt.suggester.goals.has_front else opt.best
     rows = [
         {"trial": one.id, "state": one.state, "values": _get_values(one, opt), "setting": dict(one.setting)}
@@ -86,6 +95,7 @@ def amend(
     values: Annotated[list[str], typer.Argument(help="The right values, as name=value.")] = [],
     failed: Failed = False,
     note: Note = "",
+    beyond_limits: BeyondLimits = False,
     who: Who = "",
     name: Name = None,
     as_json: AsJson = False,
@@ -108,6 +118,10 @@ def amend(
     if words and all(word == FAILED for word in words):
         told, failed = {}, True  # the word stands where the value would, as in a sheet
     told = {one: cell if responses[one].labels else _parse_response(one, cell) for one, cell in told.items()}
+    numbers = {one: float(cell) for one, cell in told.items() if not responses[one].labels}
+    beyond = [said for one, value in numbers.items() if (said := responses[one].describe_limit_violation(value))]
+    if beyond and not beyond_limits:
+        raise InputError(f"{' and '.join(beyond)}. Correct it, or say that it was measured so (--beyond-limits).")
     if len(responses) == 1:
         told = next(iter(told.values()), None)
     with collect_warnings(OddResultWarning) as odd:
@@ -176,6 +190,11 @@ def undo(
         now = f" It is again {_describe_result(one.now, opt)}." if one.action in (AMEND, WITHDRAW) else ""
         reopened = "" if one.reopened_suggestion is None else " Its suggestion is open again."
         lines.append(f"Taken back: {what}trial {one.trial.id}{told}.{now}{reopened}")
+    rest = undone[-1].together
+    if rest:
+        place = format_campaign_arguments(campaign, name)
+        them = f"{rest} more were" if rest > 1 else "One more was"
+        lines.append(f"{them} entered together with it. To take back all: tunedprior undo {place} -n {rest}")
     rows = [
         {
             "trial": one.trial.id,
@@ -185,7 +204,7 @@ def undo(
         }
         for one in undone
     ]
-    say({"taken_back": rows}, *map(Text, lines))
+    say({"taken_back": rows, "entered_together": rest}, *map(Text, lines))
 
 
 def _describe_result(trial: Any, opt: Any) -> str:

@@ -389,12 +389,14 @@ class TunedPriorSampler(BaseSampler):
         self._models: dict[tuple[str, tuple[str, ...]], GroupModel] = {}  # by study and parameters
         self._metric_names: dict[str, list[str]] = {}
         self._checked: set[str] = set()  # studies for which old data will do, as far as is known
+        self._said_unknown: set[str] = set()  # the same, whose old data may have none of the parameters
         self._said_exhausted = False
         self._said_far_worse: set[str] = set()  # of which responses
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without locks and models, which every process makes for itself."""
-        hidden = ("_lock", "_turns", "_models", "_metric_names", "_checked", "_said_exhausted", "_said_far_worse")
+        hidden = {"_lock", "_turns", "_models", "_metric_names", "_checked"}
+        hidden |= {"_said_unknown", "_said_exhausted", "_said_far_worse"}
         return {name: one for name, one in vars(self).items() if name not in hidden}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -407,26 +409,32 @@ class TunedPriorSampler(BaseSampler):
         """Do nothing: random draws for a trial depend on its number, which no other trial has."""
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        """Raise an error for unusable old data before the first trial, not within every trial.
+        """Raise an error for unusable old data before a trial, not within every trial.
 
-        The trial then waits, with whatever was queued for it, until somebody asks again.
+        Whether it has the parameters is checked as soon as these are known: before the first trial with
+        `search_space`, otherwise before the second. The trial then waits, with whatever was queued for it, until
+        somebody asks again.
         """
         if study.study_name in self._checked:
             return
-        if not study.get_trials(deepcopy=False, states=_FINISHED):
-            try:
+        trials = study.get_trials(deepcopy=False)
+        space = self._find_search_space([one for one in trials if one.state in _FINISHED])
+        try:
+            if not any(one.state in _FINISHED for one in trials):
                 self._teaching.check_old_data(study, self._list_objective_names(study, ()))
-            except InputError:
-                requeue_trial(study, trial)
-                raise
-        self._checked.add(study.study_name)
+            if space:
+                with self._lock:
+                    self._fit_groups(study, trials, space, self._list_objective_names(study, tuple(space)))
+        except InputError:
+            requeue_trial(study, trial)
+            raise
+        if space:
+            self._checked.add(study.study_name)
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:  # noqa: ARG002
         """Return the parameters of all trials, with the ranges of the last trial that had each."""
         self._refuse_other_objectives(study)
-        finished = study.get_trials(deepcopy=False, states=_FINISHED)
-        found = get_latest_distributions(finished, self._search_space)
-        return {name: one for name, one in sorted(found.items()) if not one.single()}
+        return self._find_search_space(study.get_trials(deepcopy=False, states=_FINISHED))
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -460,6 +468,7 @@ class TunedPriorSampler(BaseSampler):
     ) -> Any:
         """Draw a random value for a parameter that is new or whose range has changed."""
         self._refuse_other_objectives(study)
+        self._warn_if_unknown_to_old_data(study, [*trial.params, param_name])
         seed = derive_seed(self._seed, trial.number, crc32(param_name.encode()))
         u = np.random.default_rng(seed).random()
         value = parse_parameter(param_name, param_distribution).compute_quantile(u)
@@ -492,12 +501,7 @@ class TunedPriorSampler(BaseSampler):
         Of parameters in several groups, it is that of the largest one.
         """
         with self._lock:
-            finished = study.get_trials(deepcopy=False, states=_FINISHED)
-            space = {
-                name: one
-                for name, one in get_latest_distributions(finished, self._search_space).items()
-                if not one.single()
-            }
+            space = self._find_search_space(study.get_trials(deepcopy=False, states=_FINISHED))
             if not space:
                 raise InputError("The study has no trials yet, so it is not known what there is to set.")
             trials = study.get_trials(deepcopy=False)
@@ -506,6 +510,24 @@ class TunedPriorSampler(BaseSampler):
             return Optimizer.from_suggester(model.suggester, self._seed).resume(model.build_history([], space))
 
     # -- how it is done --------------------------------------------------------------------------------
+
+    def _find_search_space(self, finished: Sequence[FrozenTrial]) -> dict[str, BaseDistribution]:
+        """The parameters that are known, by name, without those that have one value alone."""
+        found = get_latest_distributions(finished, self._search_space)
+        return {name: one for name, one in sorted(found.items()) if not one.single()}
+
+    def _warn_if_unknown_to_old_data(self, study: Study, names: Sequence[str]) -> None:
+        """Warn, while the first trial asks for its parameters, that old data has none of them so far."""
+        if study.study_name in self._checked or study.study_name in self._said_unknown:
+            return
+        self._said_unknown.add(study.study_name)
+        columns = self._teaching.find_other_columns(study, names)
+        if columns is not None:
+            _log.warning(
+                f"Old data has no column for {format_list(names)}, which this trial begins with (there are "
+                f"{format_list(columns)}). If it has none for any parameter, the next trial is refused. Give the "
+                "parameters as search_space=, and old data is checked before the first trial."
+            )
 
     def _list_objective_names(self, study: Study, parameters: Sequence[str]) -> list[str]:
         """List the names of the study's values."""

@@ -220,6 +220,20 @@ class SourceLearner:
             else:
                 refuse_missing_responses(responses, data, name)
 
+    def find_other_columns(self, study: Study, names: Sequence[str]) -> list[str] | None:
+        """The columns of old data, if it has none for these parameters; None if it has, or that is not known."""
+        columns: list[str] = []
+        for one in name_sources(self.old_data).values():
+            try:
+                data = find_old_data(one, study)
+            except OldDataNotFoundError:
+                return None
+            found = _list_columns(data, names)
+            if found is None or any(name in found for name in names):
+                return None
+            columns += found
+        return list(dict.fromkeys(columns)) or None
+
     def learn_surrogates(
         self,
         study: Study,
@@ -307,6 +321,20 @@ class SourceLearner:
             return found
         _log.warning("What the study learnt from old data is of another search space, and is left aside.")
         return None
+
+
+def _list_columns(data: Any, names: Sequence[str]) -> list[str] | None:
+    """The columns of an old data set, called as the parameters where they are like them; None for an open file."""
+    if isinstance(data, Study):
+        trials = data.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.FAIL))
+        return list(dict.fromkeys(name for trial in trials for name in trial.params))
+    if isinstance(data, str | PathLike) and is_weight_prior(data):
+        data = WeightPrior.load(data)
+    if isinstance(data, WeightPrior):
+        return list(data.box.names)
+    if callable(getattr(data, "read", None)):
+        return None
+    return [str(one) for one in read_table(data, names, "Old data").table.columns]
 
 
 def _hash_parameters(space: Space, goals: Goals) -> str:
