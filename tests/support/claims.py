@@ -198,15 +198,10 @@ CLAIMS = [
     ),
     Claim(
         EXPERIMENTS,
-        "envEI wins on *squared* too ({0.58})",
-        lambda: alone(of_kind("squared", "envEI")),
-    ),
-    Claim(
-        EXPERIMENTS,
         "Ackley's {0.05} becomes {0.78}, and Rastrigin's {0.61} becomes {1.09}:",
         lambda: alone(*(flipped([name]) for name in ("Ackley", SHIFTED[0], "Rastrigin", SHIFTED[1]))),
     ),
-    Claim(EXPERIMENTS, "The wiggles come to {48} % of the range", lambda: [wiggles_of_levi()]),
+    Claim(EXPERIMENTS, "Its wiggles come to {48} % of the range", lambda: [wiggles_of_levi()]),
     Claim(
         EXPERIMENTS,
         "TP-EI-BO is level ({0.93}), and TP-GPUCB-BO loses ({1.49}).",
@@ -221,7 +216,7 @@ CLAIMS = [
             *with_interval(fibre_ratio(AVERAGE)),
         ],
     ),
-    Claim(EXPERIMENTS, "{71} of {80} have the same curve to", repeated),
+    Claim(EXPERIMENTS, "{70} of {79} have the same curve to", repeated),
     Claim(
         EXPERIMENTS,
         "four of BoTorch's standard process differ by {3e-6} to {3e-5}",
@@ -229,7 +224,7 @@ CLAIMS = [
     ),
     Claim(
         EXPERIMENTS,
-        "differ from the first or second step on, by {0.04} to {0.61}",
+        "five of the average by {0.04} to {0.61}",
         lambda: repeated_otherwise(AVERAGE)[1:],
     ),
 ]

@@ -261,16 +261,6 @@ SAID = [
     ),
     Said(
         EXPERIMENTS,
-        "is level on shifted data and on labels, and loses on both kinds of flipped data, on another function and on "
-        "noise",
-        lambda: (
-            all(level(of_kind(kind, "envEI")) for kind in ("shifted", "binary labels"))
-            and all(above(of_kind(kind, "envEI")) for kind in ("flipped", "noisy flip", *KINDS[6:]))
-            and all(level(of_kind("same", "envEI", to)) for to in (AVERAGE, "diffEI"))
-        ),
-    ),
-    Said(
-        EXPERIMENTS,
         "regret on Himmelblau and on Styblinski-Tang is more than twice as large on both sets of seeds",
         lambda: all(
             one.middle > 2 for name in ("Himmelblau", "Styblinski-Tang") for one in on_both([name], NO_FLOOR, TUNED)
