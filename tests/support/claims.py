@@ -174,7 +174,7 @@ CLAIMS = [
     ),
     Claim(
         EXPERIMENTS,
-        "TP-EI-BO has {1.7} to {2.9} times the regret of using no old data at all.",
+        "TP-EI-BO has {1.7} to {2.9} times the regret of no old data.",
         lambda: [
             extreme(of_kind(kind, TUNED).middle for kind in ("binary labels", "another function", "pure noise"))
             for extreme in (min, max)
@@ -198,7 +198,7 @@ CLAIMS = [
     ),
     Claim(
         EXPERIMENTS,
-        "Ackley's {0.05} becomes {0.78}, and Rastrigin's {0.61} becomes {1.09}:",
+        "Ackley's {0.05} becomes {0.78}, and Rastrigin's {0.61} becomes {1.09}.",
         lambda: alone(*(flipped([name]) for name in ("Ackley", SHIFTED[0], "Rastrigin", SHIFTED[1]))),
     ),
     Claim(EXPERIMENTS, "Its wiggles come to {48} % of the range", lambda: [wiggles_of_levi()]),

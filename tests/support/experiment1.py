@@ -56,8 +56,12 @@ def contestants(contest: str) -> dict[str, str]:
     if contest == "standardised":
         return {name: name for name in OF_THE_PAPER}
     reading = "as printed, unit diagonal" if "unit diagonal" in contest else "as printed"
-    called = {"TP": reading, "DT": "MMD, as stated"}
-    return {name: f"{name} ({called.get(name[:2], 'as stated')})" for name in OF_THE_PAPER}
+    return {name: f"{name} ({called(name, reading)})" for name in OF_THE_PAPER}
+
+
+def called(name: str, reading: str = "as printed") -> str:
+    """What is said of a method on the paper's scale."""
+    return {"TP": reading, "DT": "MMD, as stated"}.get(name[:2], "as stated")
 
 
 @cache
