@@ -2,7 +2,8 @@
 
 import pytest
 
-from support.cells import methods_in, wrong_cells
+from support import experiment1
+from support.cells import marked_agrees, methods_in, tables, unmarked_agrees, wrong_cells
 from support.claims_as_printed import AS_PRINTED, SETS, WITHOUT_ACKLEY, variant
 from support.stored import PAPER, SHIFTED, STANDARD, TUNED, runs
 
@@ -38,3 +39,46 @@ def test_algorithm1_as_printed_on_shifted_copies() -> None:
     }
     assert AS_PRINTED in expected
     assert wrong_cells(EXPERIMENTS, "as printed, shifted", expected) == []
+
+
+def in_words(seeds: set[int]) -> str:
+    """Seeds as a table has them."""
+    words, ordered = "", sorted(seeds)
+    for seed in ordered:
+        if seed - 1 not in seeds:
+            words += f", {seed}"
+            if seed + 1 in seeds:
+                words += f"–{next(end for end in ordered if end > seed and end + 1 not in seeds)}"
+    return words.removeprefix(", ")
+
+
+def test_experiment_1_with_the_papers_methods_as_it_states_them() -> None:
+    head, rows = tables(EXPERIMENTS)["experiment 1"]
+    assert head[:2] == ["method", "seeds"]
+    assert {row[0] for row in rows} >= {AS_PRINTED, *experiment1.OF_THE_PAPER}
+    assert {row[0] for row in rows} >= {f"{name} (as stated)" for name in ("EI", "GPUCB", "envEI", "diffGPUCB")}
+    for method, seeds, *cells in rows:
+        assert seeds == in_words(experiment1.seeds_of(method))
+        for title, cell in zip(head[2:], cells, strict=True):
+            base, _, but = title.removeprefix("over ").partition(", ")
+            names = {"": PAPER, "without Ackley": WITHOUT_ACKLEY}[but]
+            assert marked_agrees(cell, experiment1.over(method, base, names)), (method, title, cell)
+
+
+def test_experiment_1_by_function() -> None:
+    methods = methods_in(EXPERIMENTS, "experiment 1, by function")
+    assert methods == methods_in(EXPERIMENTS, "experiment 1")
+    expected = {method: {name: experiment1.over(method, names=[name]) for name in PAPER} for method in methods}
+    assert wrong_cells(EXPERIMENTS, "experiment 1, by function", expected) == []
+
+
+def test_ranks_among_the_papers_twelve_methods() -> None:
+    head, rows = tables(EXPERIMENTS)["experiment 1, ranks"]
+    assert [row[0] for row in rows] == list(experiment1.OF_THE_PAPER)
+    for place, title in enumerate(head[1:], start=1):
+        contest, seeds = title.removesuffix(")").split(" (")
+        found, ranks = experiment1.ranks(contest)
+        assert seeds == in_words(found)
+        for row in rows:
+            assert unmarked_agrees(row[place], ranks[row[0]]), (title, row)
+        assert sum(one.middle for one in ranks.values()) == pytest.approx(78)

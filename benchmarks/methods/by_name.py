@@ -6,20 +6,32 @@ from functools import partial
 from typing import Any
 
 import pandas as pd
+from torch import Tensor
 
 from benchmarks.methods.rivals import (
     Difference,
+    DifferenceAsStated,
     Envelope,
+    EnvelopeAsStated,
     LearntKernel,
+    LearntKernelAsStated,
     LeaveOneOut,
+    LeaveOneOutAsStated,
     MultiTask,
     RankingEnsemble,
     anisotropic,
+    anisotropic_of,
+    convex_mixture,
+    domain_transfer,
     mixture,
 )
+from benchmarks.methods.rivals.as_stated import LAMBDAS
+from benchmarks.methods.rivals.learnt_kernel import Learnt
 from benchmarks.methods.rivals.source import Source
 from tunedprior import Optimizer, SearchConfig, TransferConfig
 from tunedprior.beliefs.reweighted import ReweightedBelief
+from tunedprior.kernels import StationarySquaredExponential
+from tunedprior.machines.selection import LEAST_SQUARES_LAMBDAS
 from tunedprior.models.gaussian_process import StandardSurrogate
 from tunedprior.models.surrogate import Surrogate
 from tunedprior.source_data.matching import read_old_data
@@ -27,6 +39,8 @@ from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Space
 from tunedprior.weight_prior.pretraining import pretrain_or_warn
 from tunedprior.weight_prior.tuned_prior import TunedPrior
+
+_TARGET = 1024
 
 
 @dataclass(frozen=True)
@@ -42,6 +56,10 @@ class OldData:
     def source(self) -> Source:
         """As rivals take it."""
         return Source.read(self.table, self.space, self.direction)
+
+    def target(self, source: Source) -> Tensor:
+        """Settings of the search space, in the unit cube: for the paper's functions the pool itself."""
+        return source.unit(source.box.encode(Space.parse(self.space).sobol(_TARGET, self.seed)))
 
 
 def _tuned_prior(old: OldData, unit_diagonal: bool = False, as_printed: bool = False, **options: Any) -> Surrogate:
@@ -61,6 +79,22 @@ def _average(old: OldData) -> Surrogate:
 
 def _plain(old: OldData) -> Surrogate:
     return Optimizer(old.space, direction=old.direction, seed=0).surrogate
+
+
+def _anisotropic_as_stated(source: Source) -> Learnt:
+    return anisotropic_of(source, source.y, LAMBDAS)
+
+
+def _mixture_as_stated(source: Source) -> Learnt:
+    return convex_mixture(source, LAMBDAS)
+
+
+def _domain_transfer(old: OldData, source: Source) -> Learnt:
+    return domain_transfer(source, old.target(source), source.standardised[:, 0], LEAST_SQUARES_LAMBDAS)
+
+
+def _domain_transfer_as_stated(old: OldData, source: Source) -> Learnt:
+    return domain_transfer(source, old.target(source), source.y, LAMBDAS)
 
 
 @dataclass(frozen=True)
@@ -96,9 +130,6 @@ _FAMILIES: dict[str, tuple[str | None, str | None, Callable[[OldData], Surrogate
     "envGP": ("envEI", "envGPUCB", lambda old: Envelope(old.source)),
     "diffGP": ("diffEI", "diffGPUCB", lambda old: Difference(old.source)),
     "tuned prior": ("TP-EI-BO", "TP-GPUCB-BO", _tuned_prior),
-    "tuned prior, unit diagonal": (
-        "TP-EI-BO (unit diagonal)", "TP-GPUCB-BO (unit diagonal)", lambda old: _tuned_prior(old, unit_diagonal=True),
-    ),
     "average over beliefs": ("average-EI", "average-GPUCB", _average),
     "multi-task GP, free sign": ("MTGP-EI (free sign)", None, lambda old: MultiTask(old.source, free_sign=True)),
     "multi-task GP, BoTorch": ("MTGP-EI (BoTorch)", None, lambda old: MultiTask(old.source, free_sign=False)),
@@ -111,6 +142,33 @@ METHODS = {
     for name, acquisition in ((ei, "ei"), (ucb, "ucb"))
     if name is not None
 }
+#: The paper's rivals on the scale that it states, and DT-MKL with its discrepancy on both scales.
+STATED, DISCREPANCY = "as stated", "MMD"
+_OTHER_RIVALS: list[tuple[str, str, str, Callable[[OldData], Surrogate]]] = [
+    ("EI", "GPUCB", STATED, lambda old: LeaveOneOutAsStated(old.source)),
+    ("ARD-EI", "ARD-GPUCB", STATED, lambda old: LearntKernelAsStated.learn(old.source, _anisotropic_as_stated)),
+    ("DT-MKL-EI", "DT-MKL-GPUCB", STATED, lambda old: LearntKernelAsStated.learn(old.source, _mixture_as_stated)),
+    (
+        "DT-MKL-EI", "DT-MKL-GPUCB", f"{DISCREPANCY}, {STATED}",
+        lambda old: LearntKernelAsStated.learn(old.source, partial(_domain_transfer_as_stated, old)),
+    ),
+    (
+        "DT-MKL-EI", "DT-MKL-GPUCB", DISCREPANCY,
+        lambda old: LearntKernel.learn(old.source, partial(_domain_transfer, old)),
+    ),
+    ("envEI", "envGPUCB", STATED, lambda old: EnvelopeAsStated(old.source)),
+    ("diffEI", "diffGPUCB", STATED, lambda old: DifferenceAsStated(old.source)),
+]  # fmt: skip
+RIVAL_VARIANTS = {
+    f"{name} ({what})": Method(f"{name} ({what})", f"{ei}, {what}", METHODS[name].acquisition, surrogate)
+    for ei, ucb, what, surrogate in _OTHER_RIVALS
+    for name in (ei, ucb)
+}
+#: The paper's twelve.
+OF_THE_PAPER = (
+    "EI", "GPUCB", "ARD-EI", "ARD-GPUCB", "DT-MKL-EI", "DT-MKL-GPUCB", "envEI", "envGPUCB", "diffEI", "diffGPUCB",
+    "TP-EI-BO", "TP-GPUCB-BO",
+)  # fmt: skip
 #: What every ratio in the reports is to.
 BASELINE = "standard-EI"
 #: The rival that predicts flipped data almost perfectly.
@@ -129,7 +187,17 @@ VARIANTS = {
         UNCENTRED: {"centred": False},
         "TP-EI-BO (no floor)": _NO_FLOOR,
         "TP-EI-BO (uncentred, no floor)": {"centred": False} | _NO_FLOOR,
-        AS_PRINTED: {"as_printed": True},
+    }.items()
+}
+#: Algorithm 1 to the letter with either acquisition function: with Table 1's SE, with that at unit diagonal, and with a
+#: kernel that the paper does not have, whose features are places.
+PRINTED = {
+    f"{name} ({what})": Method(f"{name} ({what})", f"tuned prior, {what}", METHODS[name].acquisition, surrogate)
+    for name in (TUNED_PRIOR, "TP-GPUCB-BO")
+    for what, surrogate in {
+        "as printed": partial(_tuned_prior, as_printed=True),
+        "as printed, unit diagonal": partial(_tuned_prior, as_printed=True, unit_diagonal=True),
+        "as printed, stationary": partial(_tuned_prior, as_printed=True, kernel=StationarySquaredExponential()),
     }.items()
 }
 #: This project's default as users have it, choosing its first settings too; the same after a Sobol design, and the
@@ -152,4 +220,4 @@ AVERAGED = {
         lambda old: _whole(old, transfer=TransferConfig(ReweightedBelief.name)).surrogate,
     )
 }
-ALL_METHODS = METHODS | VARIANTS | DEFAULTS | AVERAGED
+ALL_METHODS = METHODS | VARIANTS | RIVAL_VARIANTS | PRINTED | DEFAULTS | AVERAGED

@@ -24,7 +24,7 @@ from benchmarks.studies.paper import FULL, SMOKE, FunctionJob, Size, on_function
 from benchmarks.tables import DOCS, markdown, marked, write_tables
 
 STUDY = Study("as_printed", FunctionJob, on_function, "python -m benchmarks as-printed")
-COMPARED = (TUNED_PRIOR, *VARIANTS)
+COMPARED = (TUNED_PRIOR, *VARIANTS, AS_PRINTED)
 COMPARED_SHIFTED = (TUNED_PRIOR, UNCENTRED, AS_PRINTED)
 CHOOSING, CONFIRMING = range(200, 220), range(220, 240)
 _WITHOUT_ACKLEY = [name for name in PAPER if name != "Ackley"]  # whose optimum sits at the kernel's origin

@@ -30,6 +30,9 @@ def test_the_command_has_a_quick_size(capsys: pytest.CaptureFixture[str], monkey
         assert f"| {method} |" in said
 
 
+@pytest.mark.filterwarnings(
+    "ignore:In .* of the box:tunedprior.errors.OldDataWarning"
+)  # of prior variance that is gone
 def test_variants_differ_in_what_their_names_say() -> None:
     old = OldData(old_data(FLIPPED, FUNCTIONS["Himmelblau"], seed=0), SPACE, "maximize", seed=0)
     made = {name: ALL_METHODS[name].surrogate(old) for name in as_printed.COMPARED}

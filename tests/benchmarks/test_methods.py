@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
-from benchmarks.methods.by_name import METHODS, OldData
+from benchmarks.methods.by_name import ALL_METHODS, METHODS, RIVAL_VARIANTS, OldData
 from benchmarks.methods.rivals import Envelope
 from benchmarks.methods.rivals.source import Source
 from tunedprior import Optimizer, SearchConfig
@@ -26,7 +26,7 @@ pytestmark = [
 SPACE = {"a": (0.0, 2.0), "b": (-1.0, 1.0)}
 X_NEW = torch.tensor([[0.1, -0.7], [-0.9, 0.2], [0.5, 0.9]], dtype=torch.float64)  # codes
 # Methods of a family differ in their acquisition alone, which no posterior depends on.
-ONE_OF_EACH_FAMILY = {method.family: name for name, method in METHODS.items()}.values()
+ONE_OF_EACH_FAMILY = {method.family: name for name, method in (METHODS | RIVAL_VARIANTS).items()}.values()
 
 
 def truth(setting: Setting) -> float:
@@ -52,11 +52,13 @@ def test_every_method_runs_behind_the_optimiser(name: str, old: pd.DataFrame) ->
     assert all(0 <= setting["a"] <= 2 and -1 <= setting["b"] <= 1 for setting in (first, second))
 
 
-@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.acquisition == "ei"])
+@pytest.mark.parametrize(
+    "name", [name for name, method in (METHODS | RIVAL_VARIANTS).items() if method.acquisition == "ei"]
+)
 @pytest.mark.filterwarnings("ignore::tunedprior.errors.OldDataWarning")  # flat data is meant to be noticed
 def test_flat_old_data_breaks_no_method(name: str, old: pd.DataFrame, observations: Observations) -> None:
     flat = OldData(old.assign(y=2.0), SPACE, "maximize", 0)
-    posterior = METHODS[name].surrogate(flat)(observations).posterior(X_NEW)
+    posterior = ALL_METHODS[name].surrogate(flat)(observations).posterior(X_NEW)
     assert torch.isfinite(posterior.mean).all()
     assert (posterior.variance > 0).all()
 
@@ -70,7 +72,7 @@ def test_minimised_old_data_is_turned_but_labels_are_not(old: pd.DataFrame) -> N
 @pytest.mark.parametrize("name", ONE_OF_EACH_FAMILY)
 def test_one_observation_is_enough_for_a_posterior(name: str, old: pd.DataFrame, observations: Observations) -> None:
     one = Observations(observations.X[:1], torch.zeros(1, 1).double(), None, 0.3, 1.0)
-    posterior = METHODS[name].surrogate(OldData(old, SPACE, "maximize", 0))(one).posterior(X_NEW)
+    posterior = ALL_METHODS[name].surrogate(OldData(old, SPACE, "maximize", 0))(one).posterior(X_NEW)
     assert torch.isfinite(posterior.mean).all()
     assert (posterior.variance > 0).all()
 
@@ -82,7 +84,7 @@ def test_rivals_refuse_a_known_noise(source: Source, observations: Observations)
 
 
 def test_unit_diagonal_has_gradients(old: pd.DataFrame, observations: Observations) -> None:
-    surrogate = METHODS["TP-EI-BO (unit diagonal)"].surrogate(OldData(old, SPACE, "maximize", 0))
+    surrogate = ALL_METHODS["TP-EI-BO (as printed, unit diagonal)"].surrogate(OldData(old, SPACE, "maximize", 0))
     model = surrogate(observations)
     x = X_NEW.clone().requires_grad_()
     model.posterior(x).mean.sum().backward()

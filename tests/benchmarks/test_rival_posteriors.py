@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from benchmarks.methods.by_name import METHODS, OldData
+from benchmarks.methods.by_name import ALL_METHODS, METHODS, OldData
 from benchmarks.methods.rivals import (
     Difference,
     Envelope,
@@ -25,6 +25,7 @@ from support import reference
 from tunedprior.beliefs import FixedReweightedKernel
 from tunedprior.goals.observations import Observations
 from tunedprior.models.gaussian_process import StandardSurrogate
+from tunedprior.weight_prior.prior import WeightPrior
 from tunedprior.weight_prior.tuned_prior import TunedPrior
 
 # linear_operator builds sparse tensors for task indices, and torch warns whoever does so.
@@ -88,6 +89,19 @@ def with_amplitude_from(observations: Observations, kernel, lam: float):
     return lambda point: reference.gp_posterior(
         lambda x, z: amplitude * kernel(x, z), X, y, [amplitude * lam] * len(y), lambda _: 0.0, point
     )
+
+
+def in_own_units(observations: Observations, kernel, noise: list[float]):
+    """By loops: f ~ GP(0, kernel) given D as it was measured, then in units of `observations.y`."""
+    shift, scale = observations.shift, observations.scale
+    X = ((1 + observations.X) / 2).tolist()
+    y = [shift + scale * value for value in numbers(observations.y)]
+
+    def directly(point: list[float]) -> tuple[float, float]:
+        mean, variance = reference.gp_posterior(kernel, X, y, noise, lambda _: 0.0, point)
+        return (mean - shift) / scale, variance / scale**2
+
+    return directly
 
 
 def test_leave_one_out(source: Source, observations: Observations) -> None:
@@ -254,15 +268,34 @@ def test_ranking_ensemble(source: Source, observations: Observations) -> None:
     assert_posterior(model, directly)
 
 
-@pytest.mark.parametrize("unit_diagonal", [False, True])
-def test_tuned_prior(old: pd.DataFrame, observations: Observations, unit_diagonal: bool) -> None:
-    surrogate = METHODS["TP-EI-BO (unit diagonal)" if unit_diagonal else "TP-EI-BO"].surrogate(
-        OldData(old, SPACE, "maximize", 0)
-    )
+def test_tuned_prior(old: pd.DataFrame, observations: Observations) -> None:
+    surrogate = METHODS["TP-EI-BO"].surrogate(OldData(old, SPACE, "maximize", 0))
     assert isinstance(surrogate, TunedPrior)
     prior = surrogate.prior
     vars(prior)["_kernel"] = FixedReweightedKernel(prior.base, prior.anchors, prior.alpha, by_features=False)
-    model = surrogate(observations)
+    model, raw = surrogate(observations), reweighted_of(prior)
+
+    def kernel(x: list[float], z: list[float]) -> float:
+        return model.covar_module.outputscale.item() / model.covar_module.base_kernel.mean_variance * raw(x, z)
+
+    inputs = ((1 + observations.X) / 2).tolist()
+    assert_posterior(model, posterior_of(model, kernel, inputs=inputs))
+
+
+def test_tuned_prior_as_printed_at_unit_diagonal(old: pd.DataFrame, observations: Observations) -> None:
+    """f ~ GP(0, K/√KK') in the units of the response: neither an amplitude nor a mean is fitted."""
+    surrogate = ALL_METHODS["TP-EI-BO (as printed, unit diagonal)"].surrogate(OldData(old, SPACE, "maximize", 0))
+    model, raw = surrogate(observations), reweighted_of(surrogate.prior)
+    noise = model.likelihood.noise.item() * observations.scale**2
+
+    def kernel(x: list[float], z: list[float]) -> float:
+        return raw(x, z) / math.sqrt(raw(x, x) * raw(z, z))
+
+    assert_posterior(model, in_own_units(observations, kernel, [noise] * len(observations)))
+
+
+def reweighted_of(prior: WeightPrior):
+    """The Theorem's sum over pairs of old rows, at points of the unit cube."""
     scales = [prior.base.lengthscale.item()] * 2
     anchors, alpha = prior.anchors.tolist(), prior.alpha.tolist()
 
@@ -271,11 +304,4 @@ def test_tuned_prior(old: pd.DataFrame, observations: Observations, unit_diagona
         at = reference.reweighted(lambda points: reference.squared_exponential(points, scales), spread, anchors, alpha)
         return complex(at).real
 
-    def kernel(x: list[float], z: list[float]) -> float:
-        scale = model.covar_module.outputscale.item() / model.covar_module.base_kernel.mean_variance
-        return scale * raw(x, z) / (math.sqrt(raw(x, x) * raw(z, z)) if unit_diagonal else 1.0)
-
-    inputs = ((1 + observations.X) / 2).tolist()
-    assert_posterior(model, posterior_of(model, kernel, inputs=inputs))
-    if unit_diagonal:
-        assert model.covar_module.base_kernel.mean_variance == pytest.approx(1.0)
+    return raw

@@ -38,7 +38,7 @@ def test_small_studies_have_a_quick_size(name: str, capsys: pytest.CaptureFixtur
     assert "Styblinski-Tang" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("arguments", [["flipped"], ["flipped", "--first-seed", "100"], ["lambda-floor"]])
+@pytest.mark.parametrize("arguments", [["flipped", "--first-seed", "100"], ["lambda-floor"]])
 def test_stored_results_are_the_documented_ones(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     main(arguments)  # everything is stored, so nothing is run
     told = ALGORITHM1.read_text().replace("**", "")

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 import torch
 
-from support.builders import MIXED, SMALL, SPACE, mixed, told, told_what_it_asked
-from tunedprior import Optimizer
+from support.builders import MIXED, SMALL, SPACE, mixed, old_data, scaled, told, told_what_it_asked
+from tunedprior import Optimizer, SearchConfig, TransferConfig
 from tunedprior.suggestion import suggester as suggester_module
 
 
@@ -41,6 +41,25 @@ def test_each_of_a_batch_has_a_seed_of_its_own(seen: list[dict[str, Any]]) -> No
     seeds = [one["context"].seed for one in seen]
     assert len(set(seeds)) == len(seeds) == 4
     assert seeds == [one["seed"] for one in seen]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("short_search")
+@pytest.mark.parametrize("recorded", [0, 2, 5])
+def test_as_printed_t_counts_what_the_loop_suggested(seen: list[dict[str, Any]], recorded: int) -> None:
+    """Algorithm 1 has t = 0 for its first suggestion, whatever is in D_0; schedules begin with 1."""
+    old = old_data(scaled(mixed, -1.0), space=SPACE)
+    for prior in ("as printed", "reweighted"):
+        seen.clear()
+        opt = Optimizer(
+            SPACE, old, "maximize", transfer=TransferConfig(prior), search=SearchConfig("ucb", initial=3), seed=1
+        )
+        told(opt, recorded, mixed)
+        for _ in range(2 if recorded else 5):
+            told_what_it_asked(opt, 1, mixed)
+        opt.ask()
+        first = 1 if prior == "as printed" else 1 + (recorded or 3)
+        assert [one["context"].step for one in seen] == [first, first + 1, first + 2]
 
 
 @pytest.mark.usefixtures("short_search")

@@ -10,7 +10,6 @@ from support.measures import (
     ALL,
     EXPERIMENTS,
     TRANSFER,
-    UNIT,
     course_on_pairs,
     falls_behind,
     flipped,
@@ -66,12 +65,12 @@ CLAIMS = [
     ),
     Claim(
         ALGORITHM1,
-        "over 25 evaluations and 15 seeds the ratio is {1.16} ({0.68} to {1.83};",
+        "over 25 evaluations and 15 seeds the ratio on Himmelblau is {1.16} ({0.68} to {1.83})",
         lambda: with_interval(flipped(["Himmelblau"])),
     ),
     Claim(
         ALGORITHM1,
-        "rank correlation with the truth {0.98} for the average, {0.65} for Algorithm 1, {0.67} without old data",
+        "a rank correlation with the truth of {0.98} (average), {0.65} (Algorithm 1) and {0.67} (without old data)",
         lambda: [
             demo(prior, with_old)["rank"].mean()
             for prior, with_old in (("average", True), ("reweighted", True), ("average", False))
@@ -131,7 +130,7 @@ CLAIMS = [
         "The stored runs add up to {6.7} hours on two cores",
         lambda: [hours(*filter(is_stored, BELIEF_STUDIES))],
     ),
-    Claim(EXPERIMENTS, "on two cores they would add up to {2.9} hours", lambda: [hours("functions", "fibre")]),
+    Claim(EXPERIMENTS, "add up to {2.4} hours on two cores", lambda: [hours("functions", "fibre")]),
     Claim(
         EXPERIMENTS,
         "has {0.62} times the regret of the standard process over the paper's six functions ({0.41} to {0.75})",
@@ -156,9 +155,8 @@ CLAIMS = [
     ),
     Claim(
         EXPERIMENTS,
-        "it is no better than the standard process ({0.92}, interval {0.76} to {1.14}). With unit diagonal it keeps "
-        "some of it ({0.77}).",
-        lambda: [*with_interval(flipped(SHIFTED)), flipped(SHIFTED, method=UNIT).middle],
+        "it is no better than the standard process ({0.92}, interval {0.76} to {1.14}).",
+        lambda: with_interval(flipped(SHIFTED)),
     ),
     Claim(
         EXPERIMENTS,
@@ -176,7 +174,7 @@ CLAIMS = [
     ),
     Claim(
         EXPERIMENTS,
-        "TP-EI-BO has {1.7} to {2.9} times the regret of using no old data at all.",
+        "TP-EI-BO has {1.7} to {2.9} times the regret of no old data.",
         lambda: [
             extreme(of_kind(kind, TUNED).middle for kind in ("binary labels", "another function", "pure noise"))
             for extreme in (min, max)
@@ -200,19 +198,14 @@ CLAIMS = [
     ),
     Claim(
         EXPERIMENTS,
-        "envEI wins on *squared* too ({0.58})",
-        lambda: alone(of_kind("squared", "envEI")),
-    ),
-    Claim(
-        EXPERIMENTS,
-        "Ackley's {0.05} becomes {0.78}, and Rastrigin's {0.61} becomes {1.09}:",
+        "Ackley's {0.05} becomes {0.78}, and Rastrigin's {0.61} becomes {1.09}.",
         lambda: alone(*(flipped([name]) for name in ("Ackley", SHIFTED[0], "Rastrigin", SHIFTED[1]))),
     ),
-    Claim(EXPERIMENTS, "The wiggles come to {48} % of the range", lambda: [wiggles_of_levi()]),
+    Claim(EXPERIMENTS, "Its wiggles come to {48} % of the range", lambda: [wiggles_of_levi()]),
     Claim(
         EXPERIMENTS,
-        "TP-EI-BO is level with it ({0.93}), TP-GPUCB-BO loses, and with unit diagonal both win ({0.83} and {0.60}).",
-        lambda: alone(*map(fibre_ratio, (TUNED, UNIT, "TP-GPUCB-BO (unit diagonal)"))),
+        "TP-EI-BO is level ({0.93}), and TP-GPUCB-BO loses ({1.49}).",
+        lambda: alone(*map(fibre_ratio, (TUNED, "TP-GPUCB-BO"))),
     ),
     Claim(
         EXPERIMENTS,
@@ -223,7 +216,7 @@ CLAIMS = [
             *with_interval(fibre_ratio(AVERAGE)),
         ],
     ),
-    Claim(EXPERIMENTS, "{71} of {80} have the same curve to", repeated),
+    Claim(EXPERIMENTS, "{70} of {79} have the same curve to", repeated),
     Claim(
         EXPERIMENTS,
         "four of BoTorch's standard process differ by {3e-6} to {3e-5}",
@@ -231,7 +224,7 @@ CLAIMS = [
     ),
     Claim(
         EXPERIMENTS,
-        "differ from the first or second step on, by {0.04} to {0.61}",
+        "five of the average by {0.04} to {0.61}",
         lambda: repeated_otherwise(AVERAGE)[1:],
     ),
 ]

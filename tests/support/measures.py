@@ -41,7 +41,6 @@ DOCUMENTS = (
     MEASURED, FIELD_TABLES, TRANSFER_TABLES, EXPERIMENTS_TABLES, SPEED_TABLES, REGRET,
 )  # fmt: skip
 ALL = (*PAPER, *SHIFTED, *FAILURES, *MORE)
-UNIT = "TP-EI-BO (unit diagonal)"
 FIVE = range(5)
 
 flipped = partial(ratio, "functions", kind="flipped", method=TUNED)

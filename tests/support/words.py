@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from support import experiment1
 from support.cells import tables
 from support.claims_as_printed import AS_PRINTED, NO_FLOOR, UNCENTRED, WITHOUT_ACKLEY, on_both
 from support.field_regrets import average_ranks, contest_ratios, critical_difference, on_pairs_alone
@@ -35,6 +36,7 @@ from support.prose import Exempt
 from support.stored import (
     AVERAGE,
     CHECKED_PAIRS,
+    CHOSE_THE_FLOOR,
     KINDS,
     PAPER,
     RESULTS,
@@ -43,6 +45,10 @@ from support.stored import (
     STANDARD,
     TUNED,
     Estimate,
+    curves,
+    demo,
+    fibre_ratio,
+    floor_ratio,
     over_problems,
     runs,
     speed,
@@ -97,7 +103,160 @@ OF_THE_PAPER = (
 )  # fmt: skip
 
 
+def demonstrated() -> bool:
+    """How Algorithm 1 and the average do in the demonstration, beside no old data."""
+    average, reweighted, without = (
+        demo(prior, with_old).groupby("trial")["distance"].mean()
+        for prior, with_old in (("average", True), ("reweighted", True), ("average", False))
+    )
+    behind, ahead = reweighted[10] > without[10], all(0.8 < reweighted[step] / without[step] < 1 for step in (15, 20))
+    return bool(
+        behind and ahead and all(average[step] < min(without[step], reweighted[step]) for step in (5, 10, 15, 20))
+    )
+
+
+def after(problem: str, step: int) -> float:
+    """The median regret with flipped old data over that without, on the seeds that chose nothing."""
+    table = curves("flipped")
+    found = table[(table["problem"] == problem) & (table["step"] == step) & (table["seed"] >= 100)]
+    medians = found.groupby("with_old")["value"].median()
+    return float(medians[True] / medians[False])
+
+
+def of_floors(problem: str) -> dict[float, float]:
+    """Mean regret over that without old data, by the least λ."""
+    return {floor: floor_ratio(problem, floor).middle for floor in (1e-6, 0.01)}
+
+
+def on_easom() -> np.ndarray:
+    """The median regret of each method on Easom after the last evaluation."""
+    found = curves("functions").query("problem == 'Easom' and step == 25")
+    return found.groupby("method")["value"].median().to_numpy()
+
+
 SAID = [
+    Said(
+        EXPERIMENTS,
+        "It is fourth of the paper's twelve methods by average rank",
+        lambda: (
+            sorted(experiment1.ranks("the paper's scale")[1].values(), key=lambda one: one.middle).index(
+                experiment1.ranks("the paper's scale")[1][TUNED]
+            )
+            == 3
+        ),
+    ),
+    Said(
+        EXPERIMENTS,
+        "it is first of the twelve",
+        lambda: (
+            experiment1.ranks("standardised")[1][TUNED].middle
+            == min(one.middle for one in experiment1.ranks("standardised")[1].values())
+        ),
+    ),
+    Said(
+        EXPERIMENTS,
+        "envGP is misled, as the paper says (1.64 and 1.40 times its EI), and DT-MKL-EI helps",
+        lambda: (
+            above(experiment1.over("envEI (as stated)", "EI"))
+            and above(experiment1.over("envGPUCB (as stated)", "EI"))
+            and below(experiment1.over("DT-MKL-EI (MMD, as stated)", "EI"))
+        ),
+    ),
+    Said(
+        EXPERIMENTS,
+        "without Ackley 1.59 times (1.46 to 1.73), on forty seeds.",
+        lambda: len(experiment1.seeds_of(AS_PRINTED)) == 40,
+    ),
+    Said(
+        EXPERIMENTS,
+        "What is as stated has eight seeds.",
+        lambda: all(
+            len(experiment1.seeds_of(f"{name} ({experiment1.called(name)})")) == 8
+            for name in experiment1.OF_THE_PAPER[:-2]
+        ),
+    ),
+    Said(
+        EXPERIMENTS,
+        "which is level with the standard process, and [behind it without Ackley]",
+        lambda: above(experiment1.over(AS_PRINTED, names=WITHOUT_ACKLEY)) and level(experiment1.over(AS_PRINTED)),
+    ),
+    Said(ALGORITHM1, "it is a little behind after five", lambda: 1 < after("Styblinski-Tang", 5) < 1.2),
+    Said(
+        ALGORITHM1,
+        "Old data wins after ten evaluations on both functions",
+        lambda: all(after(name, step) < 0.2 for name in ("Ackley", "Styblinski-Tang") for step in (10, 20)),
+    ),
+    Said(
+        ALGORITHM1,
+        "With the floor at 1 % old data helps on all three, on Himmelblau by little",
+        lambda: all(of_floors(name)[0.01] < 1 for name in CHOSE_THE_FLOOR),
+    ),
+    Said(
+        ALGORITHM1,
+        "without one it costs on two.",
+        lambda: [of_floors(name)[1e-6] > 1 for name in ("Ackley", "Styblinski-Tang", "Himmelblau")] == [0, 1, 1],
+    ),
+    Said(
+        ALGORITHM1,
+        "Algorithm 1 is behind after ten trials and a little ahead after fifteen; the average is ahead throughout.",
+        demonstrated,
+    ),
+    Said(
+        EXPERIMENTS,
+        "It wins large on Ackley (0.05) and Styblinski-Tang (0.47)",
+        lambda: below(flipped(["Ackley"])) and below(flipped(["Styblinski-Tang"])),
+    ),
+    Said(
+        EXPERIMENTS,
+        "**loses on the Hölder table (2.4) and on eggholder (1.6)**",
+        lambda: above(flipped(["Hölder table"])) and above(flipped(["eggholder"])),
+    ),
+    Said(
+        EXPERIMENTS,
+        "Its rivals envGP and diffGP are misled by flipped data",
+        lambda: all(above(flipped(PAPER, method=one)) for one in ("envEI", "envGPUCB", "diffEI", "diffGPUCB")),
+    ),
+    Said(EXPERIMENTS, "nobody finds the well", lambda: on_easom().min() > 0.99),
+    Said(
+        EXPERIMENTS,
+        "Methods that copy values are helped by *same* and *squared* and misled by *flipped*.",
+        lambda: all(
+            below(of_kind("same", one)) and below(of_kind("squared", one)) and above(of_kind("flipped", one))
+            for one in ("envEI", "diffEI")
+        ),
+    ),
+    Said(
+        EXPERIMENTS,
+        "To kernels learnt from features *flipped* and *same* are one",
+        lambda: np.isclose(of_kind("flipped", TUNED).middle, of_kind("same", TUNED).middle, rtol=1e-3),
+    ),
+    Said(
+        EXPERIMENTS,
+        "Algorithm 1 is behind on every kind, on shifted data and pure noise within its interval.",
+        lambda: all(
+            of_kind(kind, TUNED).middle > 1 and above(of_kind(kind, TUNED)) == (kind not in ("shifted", "pure noise"))
+            for kind in KINDS
+        ),
+    ),
+    Said(
+        EXPERIMENTS,
+        "On the last two kinds nobody wins; only RGPE pays nothing.",
+        lambda: all(
+            not below(of_kind(kind, one)) and (of_kind(kind, one).middle < 1.1) == (one == "RGPE-EI")
+            for kind in KINDS[6:]
+            for one in (TUNED, AVERAGE, "ARD-EI", "envEI", "diffEI", RIVAL, "RGPE-EI")
+        ),
+    ),
+    Said(
+        EXPERIMENTS,
+        "TP-EI-BO is level (0.93), and TP-GPUCB-BO loses (1.49).",
+        lambda: level(fibre_ratio(TUNED)) and above(fibre_ratio("TP-GPUCB-BO")),
+    ),
+    Said(
+        EXPERIMENTS,
+        "methods that copy values do well (diffEI 0.55, envEI 0.68), as do both multi-task processes",
+        lambda: all(below(fibre_ratio(one)) for one in ("diffEI", "envEI", RIVAL, "MTGP-EI (BoTorch)")),
+    ),
     Said(
         EXPERIMENTS,
         "is ahead of every rival *that the paper compares with*",
@@ -128,8 +287,8 @@ SAID = [
     ),
     Said(
         EXPERIMENTS,
-        "The average wins on the same five and on labels, and pays for unrelated data too, a little less, for noise "
-        "within its interval.",
+        "The average wins on the same five and on labels, and pays for unrelated data a little less, for noise within "
+        "its interval.",
         lambda: (
             all(below(of_kind(kind, AVERAGE)) for kind in KINDS[:6])
             and above(of_kind("another function", AVERAGE))
@@ -144,16 +303,6 @@ SAID = [
             all(below(of_kind(kind, RIVAL)) for kind in KINDS[:5])
             and level(of_kind("binary labels", RIVAL))
             and all(above(of_kind(kind, RIVAL)) for kind in KINDS[6:])
-        ),
-    ),
-    Said(
-        EXPERIMENTS,
-        "is level on shifted data and on labels, and loses on both kinds of flipped data, on another function and on "
-        "noise",
-        lambda: (
-            all(level(of_kind(kind, "envEI")) for kind in ("shifted", "binary labels"))
-            and all(above(of_kind(kind, "envEI")) for kind in ("flipped", "noisy flip", *KINDS[6:]))
-            and all(level(of_kind("same", "envEI", to)) for to in (AVERAGE, "diffEI"))
         ),
     ),
     Said(
@@ -330,7 +479,6 @@ EXEMPT = [
     Exempt(FIELD, "do not run in 0.16.0", "a version"),
     Exempt(ALGORITHM1, "λ is kept at 1 % of the responses' variance", "a setting"),
     Exempt(ALGORITHM1, "with a 95 % bootstrap interval", "a definition"),
-    Exempt(ALGORITHM1, "thousands of times larger", "no figure"),
     Exempt(ALGORITHM1, "With the floor at 1 %", "a setting"),
     Exempt(
         TRANSFER_TABLES, "within its 95 % interval (the mean and 1.96 `measured_std` to either side)", "a definition"
@@ -341,15 +489,14 @@ EXEMPT = [
     Exempt(
         ALGORITHM1, "0.14 % of the standard deviation of the results at least (2e-6 of their variance)", "a setting"
     ),
-    Exempt(
-        ALGORITHM1, "after ten trials 78 µm with the old records and 26 µm without", "said not to be in the repository"
-    ),
-    Exempt(EXPERIMENTS, "The squared distance to 500 µm", "a definition"),
+    Exempt(EXPERIMENTS, "the squared distance to 500 µm", "a definition"),
     Exempt(EXPERIMENTS, "95 % nominally", "a definition"),
     Exempt(EXPERIMENTS, "Mean regrets below 0.001 count as 0.001.", "a definition"),
     Exempt(EXPERIMENTS_TABLES, "moved by (0.3, -0.4)", "a definition"),
     Exempt(EXPERIMENTS, "with noise of standard deviation 0.1; *shifted*: f moved by 0.15", "definitions"),
     Exempt(EXPERIMENTS, "the same curve to 1e-6", "a tolerance"),
+    Exempt(EXPERIMENTS, "δ is 0.1 in both", "a setting"),
+    Exempt(EXPERIMENTS, "arXiv:1802.05370", "an address"),
     Exempt(PERFORMANCE, "at most 1e-6 of the trace", "a setting"),
     Exempt(PERFORMANCE, "files above 1 GiB", "a limit"),
     Exempt(PERFORMANCE, "where 0.05 was the target", "a target"),

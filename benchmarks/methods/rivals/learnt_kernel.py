@@ -21,9 +21,10 @@ from tunedprior.machines.selection import LEAST_SQUARES_LAMBDAS, PARAMETER_BOUND
 from tunedprior.numerics.linalg import cholesky
 
 _WEIGHTS = (1e-4, 1e4)
-_STARTS = (0.2, 0.6, 2.0)
-# Inputs lie in the unit cube here, which is half as wide as the [-1, 1] that bounds are made for.
-_LENGTHSCALES = tuple(bound / 2 for bound in PARAMETER_BOUNDS["lengthscale"])
+#: Length-scales that a search begins with.
+STARTS = (0.2, 0.6, 2.0)
+#: Inputs lie in the unit cube here, which is half as wide as the [-1, 1] that bounds are made for.
+LENGTHSCALES = tuple(bound / 2 for bound in PARAMETER_BOUNDS["lengthscale"])
 
 
 Learnt = tuple[Kernel, float]  # a kernel and λ
@@ -31,8 +32,12 @@ Learnt = tuple[Kernel, float]  # a kernel and λ
 
 def anisotropic(source: Source) -> Learnt:
     """SE with one length-scale per input, and λ, with the least leave-one-out error on the old data."""
-    y = source.standardised[:, 0]
-    chosen = select(LeastSquares(1.0), SquaredExponential(), 2 * source.inputs - 1, y, ard=True)
+    return anisotropic_of(source, source.standardised[:, 0], LEAST_SQUARES_LAMBDAS)
+
+
+def anisotropic_of(source: Source, y: Tensor, lam_bounds: tuple[float, float]) -> Learnt:
+    """The same of these old responses, with λ in these bounds."""
+    chosen = select(LeastSquares(1.0), SquaredExponential(), 2 * source.inputs - 1, y, ard=True, lam_bounds=lam_bounds)
     return on_unit_cube(chosen.kernel), chosen.machine.lam
 
 
@@ -54,23 +59,52 @@ class Mixture(Kernel):
 
 def mixture(source: Source) -> Learnt:
     """DT-MKL's mixture: weights, length-scales and λ with the least leave-one-out error on the old data."""
-    found = [_descended(Mixture(start).double(), source) for start in _STARTS]
+    return descend(Mixture, source.inputs, source.standardised[:, 0], LEAST_SQUARES_LAMBDAS)
+
+
+def convex_mixture(source: Source, lam_bounds: tuple[float, float]) -> Learnt:
+    """The same of responses as they are, with weights that add up to 1: K(x, x) = 1."""
+    kernel, lam = descend(Mixture, source.inputs, source.y, lam_bounds)
+    total = kernel.log_weights.detach().logsumexp(0)
+    with torch.no_grad():
+        kernel.log_weights -= total  # every leave-one-out prediction stays as it is
+    return kernel, lam / float(total.exp())
+
+
+def descend(
+    make_kernel: Callable[[float], Kernel], inputs: Tensor, y: Tensor, lam_bounds: tuple[float, float]
+) -> tuple[Any, float]:
+    """The kernel and λ at the foot of the slope of the leave-one-out error, of some starts.
+
+    Args:
+        make_kernel: From a length-scale to begin with to a kernel, with inputs in the unit cube.
+        inputs: Settings, `n x d`.
+        y: Responses, `n`.
+        lam_bounds: The search interval of λ.
+    """
+    found = [_descended(make_kernel(start).double(), inputs, y, lam_bounds) for start in STARTS]
     _, kernel, lam = min(found, key=lambda candidate: candidate[0])
     return kernel, lam
 
 
-def _descended(kernel: Mixture, source: Source) -> tuple[float, Mixture, float]:
+def _descended(
+    kernel: Kernel, inputs: Tensor, y: Tensor, lam_bounds: tuple[float, float]
+) -> tuple[float, Kernel, float]:
     """The error at the foot of its slope, with the kernel and λ there."""
     log_lam = torch.tensor(-3.0).double().requires_grad_()
     parameters = dict(kernel.named_parameters()) | {"log_lam": log_lam}
-    edges = kernel.parts[0].raw_lengthscale_constraint.inverse_transform(torch.tensor(_LENGTHSCALES)).tolist()
-    bounds = {name: tuple(edges) for name in parameters if name.endswith("raw_lengthscale")}
-    bounds["log_weights"] = tuple(torch.tensor(_WEIGHTS).log().tolist())
-    bounds["log_lam"] = tuple(torch.tensor(LEAST_SQUARES_LAMBDAS).log().tolist())
-    y = source.standardised[:, 0]
+    edges = torch.tensor(LENGTHSCALES)
+    bounds = {
+        name: tuple(kernel.constraint_for_parameter_name(name).inverse_transform(edges).tolist())
+        for name in parameters
+        if name.endswith("raw_lengthscale")
+    }
+    if "log_weights" in parameters:
+        bounds["log_weights"] = tuple(torch.tensor(_WEIGHTS).log().tolist())
+    bounds["log_lam"] = tuple(torch.tensor(lam_bounds).log().tolist())
 
     def error_and_gradients() -> tuple[Tensor, tuple[Tensor, ...]]:
-        gram = kernel(source.inputs).to_dense() + log_lam.exp() * torch.eye(len(y)).to(y)
+        gram = kernel(inputs).to_dense() + log_lam.exp() * torch.eye(len(y)).to(y)
         error = (compute_loo_residuals(cholesky(gram), y) ** 2).mean()
         return error, torch.autograd.grad(error, list(parameters.values()))
 

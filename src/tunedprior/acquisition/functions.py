@@ -56,7 +56,7 @@ class AcquisitionContext:
         best: The best response (larger is better), observed or expected of a pending setting; one for each component of
             a mixture, where they expect different ones.
         X: Observed and pending settings, encoded.
-        step: t, counted from 1: one more than the observations so far.
+        step: t, counted from 1: one more than the observations so far; as printed, than the suggestions so far.
         num_inputs: The number of parameters.
         num_choices: The number of settings to choose from; None for a continuum.
         seed: The seed of acquisition functions that draw samples.

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 import torch
@@ -230,13 +231,24 @@ class Suggester:
         context = AcquisitionContext(
             best=best,
             X=torch.cat([observations.X, pending_X]),
-            step=len(fitted.history) + 1,
+            step=self._count_steps(fitted.history),
             num_inputs=len(self.surrogate.box.axes),
             num_choices=num_choices,
             seed=seed,
             bounds=self.encoded_space.bounds,
         )
         return make_acquisition(self.search.acquisition, model, context, self.search.beta)
+
+    def _count_steps(self, history: History) -> int:
+        """t of GP-UCB's β_t, counted from 1: over all trials; as printed, over those after the first, D_0.
+
+        Algorithm 1 counts from 0, and only what its loop suggests. D_0 is what was recorded before the first
+        suggestion, or else the initial design.
+        """
+        if not getattr(self.surrogate, "as_printed", False):
+            return len(history) + 1
+        recorded = sum(1 for _ in takewhile(lambda trial: not trial.is_suggestion, history.told))
+        return max(len(history) - (recorded or self.initial), 0) + 1
 
     def parse_candidates(self, candidates: Any) -> Pool:
         """Parse candidates; an `InputError` says which of them are no settings of the space."""
