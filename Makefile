@@ -147,7 +147,7 @@ $(OLDEST): pyproject.toml constraints-oldest.txt
 	PIP_CONSTRAINT=constraints-oldest.txt $(@D)/bin/python -m pip install --quiet --editable '.[lab,postgres]' pytest pytest-xdist hypothesis beartype httpx
 	touch $@
 
-# docs/licences.md, from what is installed with every extra.
+# The list of the page docs/licences.md, from what is installed with every extra.
 licences: $(INTEGRATED) $(BROWSING)
 	$(BIN)/python -m tools.release.licences
 

@@ -1,14 +1,15 @@
 """Hooks of MkDocs: pages from outside docs/, Markdown as our tests read it, and what may not be in the built pages.
 
 The documents are read in three places: beside the code, by the tests, which run them, and on the site. They are written
-for the first two. This makes the third of them: fences say what the highlighter wants to know, marks for the tests are
-taken out, and what is linked to outside docs/ comes along.
+for the first two. This makes the third of them: fences say what the highlighter wants to know, marks become the
+tables that they name, and what is linked to outside docs/ comes along.
 """
 
 import json
 import logging
 import posixpath
 import re
+import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT))  # MkDocs reads this file by its path
+
 log = logging.getLogger("mkdocs.hooks.site_pages")  # its warnings end a strict build
 
-ROOT = Path(__file__).parents[2]
 #: Pages that lie at the root of the repository, by their name on the site.
 FROM_THE_ROOT = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
 NOTEBOOKS = "examples/notebooks"
@@ -65,7 +68,7 @@ def on_page_markdown(markdown: str, page: "Page", **_: Any) -> str:
     """A document as the site shows it."""
     uri = page.file.src_uri
     written = FROM_THE_ROOT.get(uri, f"docs/{uri}")
-    text = re.sub(r"^<!--.*?-->$", "", markdown, flags=re.MULTILINE)
+    text = re.sub(r"^<!--.*?-->$", "", _with_tables(markdown, uri), flags=re.MULTILINE)
     text = _FENCE.sub(_as_highlighted, text)
     text = _INTERVAL.sub("\\1\u2060–\u2060", text)
     text = re.sub(r"^(#+ .*)\n(?=[-*] )", r"\1\n\n", text, flags=re.MULTILINE)
@@ -73,6 +76,15 @@ def on_page_markdown(markdown: str, page: "Page", **_: Any) -> str:
         lambda found: f"[{_title(posixpath.dirname(written), found[2]) or found[1]}]({found[2]}", text
     )
     return _LINK.sub(lambda found: _on_the_site(found[1], posixpath.dirname(written), posixpath.dirname(uri)), text)
+
+
+def _with_tables(markdown: str, uri: str) -> str:
+    """The document with the tables that its marks name."""
+    if "<!-- table: " not in markdown:
+        return markdown
+    from benchmarks.site_tables import filled  # all studies: some seconds
+
+    return filled(markdown, uri)
 
 
 def on_post_page(output: str, page: "Page", **_: Any) -> str:

@@ -35,7 +35,7 @@ OLD = [
 EXTRAS = {
     "files": ("pyarrow", "python_calamine"),
     "plots": ("plotly", "matplotlib"),
-    "lab": ("openpyxl", "fastapi", "uvicorn", "python_multipart"),
+    "lab": ("openpyxl", "fastapi", "starlette", "uvicorn", "python_multipart"),
     "postgres": ("psycopg2",),
     "ax": ("ax",),
     "baybe": ("baybe",),
