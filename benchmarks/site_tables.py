@@ -1,4 +1,4 @@
-"""Every table of the documents that comes from stored results, and that of licences.
+"""Every table of the documents that is made with the site: of stored results, and of lists.
 
 A page has a mark, `<!-- table: NAME -->`, in a line of its own. The site puts the table there when it is built, so no
 table is older than its results.
@@ -8,8 +8,10 @@ To add one: let a function make Markdown from stored results, name it in `_MADE`
 
 import json
 import re
+import tomllib
 from collections.abc import Callable, Mapping
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pandas as pd
@@ -47,27 +49,60 @@ from benchmarks.studies.shell import command as shell
 from benchmarks.studies.speed.report import speed_tables
 from benchmarks.studies.workers import command as workers
 from benchmarks.studies.workers.tables import worker_tables
-from benchmarks.tables import APPENDICES, DOCS
+from benchmarks.tables import APPENDICES, DOCS, markdown
 from tools.release.licences import licence_tables
+from tunedprior.cli.registry import list_commands
 
 _MARK = re.compile(r"^<!-- table: (.*?) -->$", re.MULTILINE)
 
+
+def _listed(name: str) -> str:
+    """A list of docs/ as a table."""
+    table = pd.read_csv(DOCS / name, keep_default_na=False, dtype=str)
+    return markdown(table.set_index(table.columns[0]))
+
+
+def _commands() -> str:
+    """Every command with the first sentence of its help."""
+    told = {f"`{one.name}`": (one.function.__doc__ or "").strip().splitlines()[0] for one in list_commands()}
+    return markdown(pd.DataFrame({"what it does": told}).rename_axis(index="command"))
+
+
+def _packages() -> str:
+    """The packages in the order of the import contract, each with the first sentence of its docstring."""
+    contracts = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    layers = next(one["layers"] for one in contracts["contracts"] if one["type"] == "layers")
+    names = [name for layer in layers[::-1] for name in layer.split(" : ")[::-1]]
+    told = [import_module(f"tunedprior.{name}").__doc__ or "" for name in names]
+    rows = pd.DataFrame({"what it is": [text.splitlines()[0] for text in told]}, index=[f"`{name}`" for name in names])
+    return markdown(rows.rename_axis(index="package"))
+
+
 #: By page (an appendix has those of its page): functions that make tables by name, of all that is stored.
 _MADE: dict[str, tuple[Callable[[], Mapping[str, str]], ...]] = {
-    "commands.md": (lambda: shell.tables_of(storing.stored_parts(shell.STUDIES, RESULTS)),),
+    "api/types.md": (lambda: {"types": _listed("api/types.csv")},),
+    "howto/auditing.md": (lambda: {"faults": _listed("howto/audit_faults.csv")},),
+    "howto/database.md": (lambda: {"faults": _listed("howto/worker_faults.csv")},),
+    "commands.md": (
+        lambda: {"commands": _commands()},
+        lambda: shell.tables_of(storing.stored_parts(shell.STUDIES, RESULTS)),
+    ),
     "experiments.md": (
         lambda: function_tables(read_results("functions"), paper.FIRST_CHOSEN),
         lambda: fibre_tables(read_results("fibre"), simulated=True),
         lambda: as_printed.tables(read_results("as_printed")),
     ),
     "field.md": (lambda: field.all_tables(RESULTS),),
-    "flow.md": (lambda: {"size": size.table(pd.read_csv(RESULTS / "size.csv"))},),
+    "flow.md": (lambda: {"size": size.table(pd.read_csv(RESULTS / "size.csv")), "packages": _packages()},),
+    "glossary.md": (lambda: {"words": _listed("glossary.csv")},),
     "licences.md": (licence_tables,),
+    "notation.md": (lambda: {"symbols": _listed("notation.csv")},),
     "performance.md": (
         lambda: speed_tables(json.loads((RESULTS / "speed.json").read_text(encoding="utf-8"))["parts"]),
         lambda: scale_tables(storing.stored_parts(scale.STUDIES, RESULTS)),
     ),
     "reliability.md": (
+        lambda: {"nets": _listed("nets.csv")},
         lambda: mistakes.tables(read_results("mistakes")),
         lambda: dual.tables(read_results("dual")),
         lambda: flat.tables(read_results("flat")),

@@ -61,7 +61,7 @@ def shown(uri: str, markdown: str) -> str:
 
 def test_documents_are_shown_as_people_read_them() -> None:
     session = "```python\n>>> f(x)  # doctest: +ELLIPSIS\n1...\n\n```"
-    document = f"{session}\n```yaml space.yaml\na: 1\n```\n<!-- table: x -->\n| a |"
+    document = f"{session}\n```yaml space.yaml\na: 1\n```\n<!-- a remark -->\n| a |"
     assert (
         shown("asking.md", document) == '```pycon\n>>> f(x)\n1...\n```\n```yaml title="space.yaml"\na: 1\n```\n\n| a |'
     )

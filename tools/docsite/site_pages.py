@@ -34,6 +34,7 @@ BROUGHT = "repository"
 _LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(?=[)#])")
 _NAMED_BY_FILE = re.compile(r"\[([\w/]+\.md)\]\(([^)\s#:]+)(?=[)#])")
 _INTERVAL = re.compile(r"(\(\d[\d.,]*)–(?=\d[\d.,]*\))")  # (0.41–0.75), which no line should break
+_FILE = re.compile(r"^<!-- file: (\S+) -->$", re.MULTILINE)
 _FENCE = re.compile(r"^```(\w*)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -79,12 +80,19 @@ def on_page_markdown(markdown: str, page: "Page", **_: Any) -> str:
 
 
 def _with_tables(markdown: str, uri: str) -> str:
-    """The document with the tables that its marks name."""
+    """The document with the tables and the files that its marks name."""
+    markdown = _FILE.sub(_with_file, markdown)
     if "<!-- table: " not in markdown:
         return markdown
     from benchmarks.site_tables import filled  # all studies: some seconds
 
     return filled(markdown, uri)
+
+
+def _with_file(mark: re.Match[str]) -> str:
+    """A file of the repository as a block of code with its name."""
+    path = ROOT / mark[1]
+    return f"```python {path.name}\n{path.read_text(encoding='utf-8')}```"
 
 
 def on_post_page(output: str, page: "Page", **_: Any) -> str:
