@@ -80,8 +80,11 @@ def _packages() -> str:
 
 #: By page (an appendix has those of its page): functions that make tables by name, of all that is stored.
 _MADE: dict[str, tuple[Callable[[], Mapping[str, str]], ...]] = {
+    "api/index.md": (lambda: {"names": _listed("api/names.csv")},),
     "api/types.md": (lambda: {"types": _listed("api/types.csv")},),
     "howto/auditing.md": (lambda: {"faults": _listed("howto/audit_faults.csv")},),
+    "howto/moving.md": (lambda: {f"from {tool}": _listed(f"howto/from_{tool}.csv") for tool in ("ax", "baybe")},),
+    "howto/objectives.md": (lambda: {"goals": _listed("howto/goals.csv")},),
     "howto/database.md": (lambda: {"faults": _listed("howto/worker_faults.csv")},),
     "commands.md": (
         lambda: {"commands": _commands()},
