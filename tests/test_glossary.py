@@ -29,7 +29,11 @@ WORDS = [row[0] for row in ENTRIES]
 
 def read_user_texts() -> str:
     """The README, all other documents, and the help of every command, in small letters."""
-    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    pages = [
+        ROOT / "README.md",
+        *(ROOT / "docs").rglob("*.md"),
+        *(path for path in (ROOT / "docs").rglob("*.csv") if path != GLOSSARY),
+    ]
     program: Any = typer.main.get_command(app)
     helps = [f"{command.help} {[getattr(one, 'help', '') for one in command.params]}" for command in _list_all(program)]
     return " ".join(" ".join([*(path.read_text("utf-8") for path in pages), *helps]).lower().split())

@@ -208,16 +208,16 @@ def _address(server: subprocess.Popen[str]) -> str:
 
 
 def _photograph(browser: str, address: str, name: str, folder: Path, size: tuple[int, int]) -> None:
-    """In few colours, which is enough for text and small."""
+    """The upper part of a larger window, as Chromium may leave the end of a small one out; in few colours."""
     width, height = size
     shot = folder / name
     subprocess.run(
-        [browser, *_QUIET, f"--user-data-dir={folder / 'browser'}", f"--window-size={width},{height}",
+        [browser, *_QUIET, f"--user-data-dir={folder / 'browser'}", f"--window-size={width},{height + 400}",
          f"--screenshot={shot}", address],
         check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     with Image.open(BytesIO(shot.read_bytes())) as image:
-        image.convert("RGB").quantize(96).save(OUT / name, optimize=True)
+        image.crop((0, 0, width * _SCALE, height * _SCALE)).convert("RGB").quantize(96).save(OUT / name, optimize=True)
     print(f"wrote {OUT / name}")
 
 
