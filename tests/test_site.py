@@ -47,6 +47,12 @@ def test_a_page_that_loads_something_from_elsewhere_is_noticed() -> None:
         assert len(site_pages.faults(page + spoiled)) == 1, spoiled
 
 
+def test_a_term_that_the_search_does_not_find_is_noticed() -> None:
+    entries = [{"title": term.upper(), "text": ""} for term in site_pages.SEARCHED]
+    assert site_pages.unfound(json.dumps({"docs": entries})) == []
+    assert site_pages.unfound(json.dumps({"docs": entries[1:]})) == ["transfer learning"]
+
+
 class _Page:
     """As much of a page of MkDocs as the hook looks at."""
 

@@ -28,6 +28,11 @@ log = logging.getLogger("mkdocs.hooks.site_pages")  # its warnings end a strict 
 #: Pages that lie at the root of the repository, by their name on the site.
 FROM_THE_ROOT = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
 NOTEBOOKS = "examples/notebooks"
+#: What people search for must be found.
+SEARCHED = (
+    "transfer learning", "warm start", "negative transfer", "simple regret", "Pareto front", "acquisition function",
+    "posterior",
+)  # fmt: skip
 #: Where files from outside docs/ lie on the site.
 BROUGHT = "repository"
 
@@ -100,6 +105,18 @@ def on_post_page(output: str, page: "Page", **_: Any) -> str:
     for what in faults(output):
         log.warning("%s: %s", page.file.src_uri, what)
     return output
+
+
+def on_post_build(config: "MkDocsConfig", **_: Any) -> None:
+    """Warn of terms of the field that a search would not find."""
+    for term in unfound((Path(config.site_dir) / "search" / "search_index.json").read_text(encoding="utf-8")):
+        log.warning("the search does not find %r", term)
+
+
+def unfound(index: str) -> list[str]:
+    """The terms that no page of an index of the search has."""
+    texts = " ".join(f"{entry['title']} {entry['text']}" for entry in json.loads(index)["docs"]).lower()
+    return [term for term in SEARCHED if term.lower() not in texts]
 
 
 def outside(markdown: str, uri: str) -> Iterator[str]:
