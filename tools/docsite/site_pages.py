@@ -165,14 +165,24 @@ def _as_highlighted(fence: re.Match[str]) -> str:
 
 
 def as_markdown(notebook: Path) -> str:
-    """A notebook as a page: its words, its code, and where to get it."""
+    """A notebook as a page: its words, its code, what it shows, and where to get it."""
     parts = []
     for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
         source = "".join(cell["source"])
         parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+        parts += [_as_shown(output) for output in cell.get("outputs", [])]
     link = f"../{BROUGHT}/{NOTEBOOKS}/{notebook.name}"
     note = f'\n\n[Download this notebook]({link}){{ download="{notebook.name}" }}; the tests run it.\n\n'
     return "\n\n".join(parts).replace("\n\n", note, 1) + "\n"
+
+
+def _as_shown(output: dict[str, Any]) -> str:
+    """A stored output of a cell: a picture, or text."""
+    data = output.get("data", {})
+    if "image/png" in data:
+        return f"![What this cell draws](data:image/png;base64,{data['image/png']})"
+    text = "".join(output.get("text", data.get("text/plain", []))).rstrip()
+    return f"```text\n{text}\n```"
 
 
 class _Resources(HTMLParser):
