@@ -6,6 +6,7 @@ table is older than its results.
 To add one: let a function make Markdown from stored results, name it in `_MADE`, and put its mark into the page.
 """
 
+import csv
 import json
 import re
 import tomllib
@@ -53,13 +54,8 @@ from benchmarks.tables import APPENDICES, DOCS, markdown
 from tools.release.licences import licence_tables
 from tunedprior.cli.registry import list_commands
 
+_LIST = re.compile(r"^<!-- list: (\S+) -->$", re.MULTILINE)
 _MARK = re.compile(r"^<!-- table: (.*?) -->$", re.MULTILINE)
-
-
-def _listed(name: str) -> str:
-    """A list of docs/ as a table."""
-    table = pd.read_csv(DOCS / name, keep_default_na=False, dtype=str)
-    return markdown(table.set_index(table.columns[0]))
 
 
 def _commands() -> str:
@@ -80,12 +76,6 @@ def _packages() -> str:
 
 #: By page (an appendix has those of its page): functions that make tables by name, of all that is stored.
 _MADE: dict[str, tuple[Callable[[], Mapping[str, str]], ...]] = {
-    "api/index.md": (lambda: {"names": _listed("api/names.csv")},),
-    "api/types.md": (lambda: {"types": _listed("api/types.csv")},),
-    "howto/auditing.md": (lambda: {"faults": _listed("howto/audit_faults.csv")},),
-    "howto/moving.md": (lambda: {f"from {tool}": _listed(f"howto/from_{tool}.csv") for tool in ("ax", "baybe")},),
-    "howto/objectives.md": (lambda: {"goals": _listed("howto/goals.csv")},),
-    "howto/database.md": (lambda: {"faults": _listed("howto/worker_faults.csv")},),
     "commands.md": (
         lambda: {"commands": _commands()},
         lambda: shell.tables_of(storing.stored_parts(shell.STUDIES, RESULTS)),
@@ -97,15 +87,12 @@ _MADE: dict[str, tuple[Callable[[], Mapping[str, str]], ...]] = {
     ),
     "field.md": (lambda: field.all_tables(RESULTS),),
     "flow.md": (lambda: {"size": size.table(pd.read_csv(RESULTS / "size.csv")), "packages": _packages()},),
-    "glossary.md": (lambda: {"words": _listed("glossary.csv")},),
     "licences.md": (licence_tables,),
-    "notation.md": (lambda: {"symbols": _listed("notation.csv")},),
     "performance.md": (
         lambda: speed_tables(json.loads((RESULTS / "speed.json").read_text(encoding="utf-8"))["parts"]),
         lambda: scale_tables(storing.stored_parts(scale.STUDIES, RESULTS)),
     ),
     "reliability.md": (
-        lambda: {"nets": _listed("nets.csv")},
         lambda: mistakes.tables(read_results("mistakes")),
         lambda: dual.tables(read_results("dual")),
         lambda: flat.tables(read_results("flat")),
@@ -140,7 +127,7 @@ def tables_of(page: str) -> dict[str, str]:
 
 
 def filled(text: str, page: str) -> str:
-    """The text with each table after its mark.
+    """The text with each table after its mark, and each list of docs/ (CSV, beside the page) as a table.
 
     Raises:
         KeyError: There is a mark, and nothing makes its table.
@@ -151,7 +138,13 @@ def filled(text: str, page: str) -> str:
             raise KeyError(f"docs/{page} has a mark for {mark[1]!r}; benchmarks/site_tables.py makes no such table.")
         return f"{mark[0]}\n{tables_of(page)[mark[1]]}\n<!-- end -->"
 
-    return _MARK.sub(table, text)
+    def listed(mark: re.Match[str]) -> str:
+        with ((DOCS / page).parent / mark[1]).open(encoding="utf-8", newline="") as file:
+            head, *rows = csv.reader(file)
+        lines = "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
+        return f"{mark[0]}\n{lines}\n<!-- end -->"
+
+    return _LIST.sub(listed, _MARK.sub(table, text))
 
 
 def read_filled(path: Path) -> str:

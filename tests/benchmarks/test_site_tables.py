@@ -28,3 +28,19 @@ def test_a_table_stands_after_its_mark() -> None:
     assert text == f"before\n\n<!-- table: size -->\n{tables_of('flow.md')['size']}\n<!-- end -->\n\nafter"
     with pytest.raises(KeyError, match="makes no such table"):
         filled("<!-- table: nothing -->", "flow.md")
+
+
+def test_a_list_becomes_a_table() -> None:
+    head, rule, first = filled("<!-- list: glossary.csv -->", "glossary.md").splitlines()[1:4]
+    assert head == "| word | term of the field | meaning here | in the code |"
+    assert rule == "| --- | --- | --- | --- |"
+    assert first.startswith("| acquisition function | acquisition function | ")
+
+
+def test_every_list_is_shown() -> None:
+    shown = {
+        (file.parent / name).relative_to(DOCS)
+        for file in DOCS.rglob("*.md")
+        for name in re.findall(r"^<!-- list: (\S+) -->$", file.read_text("utf-8"), re.MULTILINE)
+    }
+    assert shown == {file.relative_to(DOCS) for file in DOCS.rglob("*.csv")}

@@ -87,7 +87,7 @@ def on_page_markdown(markdown: str, page: "Page", **_: Any) -> str:
 def _with_tables(markdown: str, uri: str) -> str:
     """The document with the tables and the files that its marks name."""
     markdown = _FILE.sub(_with_file, markdown)
-    if "<!-- table: " not in markdown:
+    if not re.search("<!-- (table|list): ", markdown):
         return markdown
     from benchmarks.site_tables import filled  # all studies: some seconds
 
