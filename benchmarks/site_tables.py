@@ -52,7 +52,9 @@ from benchmarks.studies.workers import command as workers
 from benchmarks.studies.workers.tables import worker_tables
 from benchmarks.tables import APPENDICES, DOCS, markdown
 from tools.release.licences import licence_tables
+from tunedprior.cli import commands
 from tunedprior.cli.registry import list_commands
+from tunedprior.discovery import import_modules
 
 _LIST = re.compile(r"^<!-- list: (\S+) -->$", re.MULTILINE)
 _MARK = re.compile(r"^<!-- table: (.*?) -->$", re.MULTILINE)
@@ -60,6 +62,7 @@ _MARK = re.compile(r"^<!-- table: (.*?) -->$", re.MULTILINE)
 
 def _commands() -> str:
     """Every command with the first sentence of its help."""
+    import_modules(commands.__name__)
     told = {f"`{one.name}`": (one.function.__doc__ or "").strip().splitlines()[0] for one in list_commands()}
     return markdown(pd.DataFrame({"what it does": told}).rename_axis(index="command"))
 

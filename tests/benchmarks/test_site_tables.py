@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.site_tables import _MADE, filled, tables_of
 from benchmarks.tables import APPENDICES, DOCS
+from tunedprior.cli.registry import list_commands
 
 _MARK = re.compile(r"^<!-- table: (.*?) -->$", re.MULTILINE)
 
@@ -44,3 +45,9 @@ def test_every_list_is_shown() -> None:
         for name in re.findall(r"^<!-- list: (\S+) -->$", file.read_text("utf-8"), re.MULTILINE)
     }
     assert shown == {file.relative_to(DOCS) for file in DOCS.rglob("*.csv")}
+
+
+def test_the_table_of_commands_has_all() -> None:
+    lines = tables_of("commands.md")["commands"].splitlines()
+    assert lines[2].startswith("| `space` | Draft a space file")
+    assert len(lines) - 2 == len(list_commands())

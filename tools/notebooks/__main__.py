@@ -50,7 +50,12 @@ def run(notebook: dict[str, Any]) -> None:
             exec(compile(ast.Module(lines, []), "cell", "exec"), names)
             shown = None if value is None else eval(compile(ast.Expression(value), "cell", "eval"), names)
         cell["execution_count"] = number
-        cell["outputs"] = [*streamed(printed.getvalue()), *([] if shown is None else [displayed(shown, number)])]
+        cell["outputs"] = [*streamed(printed.getvalue()), *([] if hides(shown) else [displayed(shown, number)])]
+
+
+def hides(value: Any) -> bool:
+    """Whether there is nothing to show: no value, or one that says only where it is in memory."""
+    return value is None or (not hasattr(value, "savefig") and " at 0x" in repr(value))
 
 
 def streamed(text: str) -> list[dict[str, Any]]:
