@@ -10,7 +10,7 @@ OLDEST := .venv-oldest/.installed
 PEERS := .venv-peers/.installed .venv-hebo/.installed .venv-openbox/.installed
 
 .DEFAULT_GOAL := test
-.PHONY: test quick demo docs pictures screenshots lint types imports unit test-integrations postgres test-browser chromium peers package test-oldest licences vulnerabilities mutants campaigns fuzz format clean
+.PHONY: test quick demo docs pictures screenshots notebooks lint types imports unit test-integrations postgres test-browser chromium peers package test-oldest licences vulnerabilities mutants campaigns fuzz format clean
 
 test: lint types imports docs unit
 
@@ -55,9 +55,13 @@ docs: $(INSTALLED)
 pictures: $(INSTALLED)
 	$(BIN)/python -m benchmarks pictures
 
-# Screenshots of the page and the report, in Chromium; nothing notices when they are old.
+# Screenshots of the terminal, a sheet, the page and the report, in Chromium; nothing notices when they are old.
 screenshots: $(INSTALLED) chromium
 	$(BIN)/python -m tools.screenshots
+
+# The outputs that the notebooks of examples/ are stored with; tests run the cells themselves.
+notebooks: $(INSTALLED)
+	$(BIN)/python -W ignore -m tools.notebooks
 
 # Tests share the cores among them: libraries that take all of them for one matrix would only wait for each other.
 quick unit test-integrations: export OMP_NUM_THREADS := 1
@@ -147,7 +151,7 @@ $(OLDEST): pyproject.toml constraints-oldest.txt
 	PIP_CONSTRAINT=constraints-oldest.txt $(@D)/bin/python -m pip install --quiet --editable '.[lab,postgres]' pytest pytest-xdist hypothesis beartype httpx
 	touch $@
 
-# docs/licences.md, from what is installed with every extra.
+# The list of the page docs/licences.md, from what is installed with every extra.
 licences: $(INTEGRATED) $(BROWSING)
 	$(BIN)/python -m tools.release.licences
 

@@ -1,4 +1,4 @@
-"""Tables in Markdown, written into the documents between marks, so that they can be made again and compared."""
+"""Tables in Markdown."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ import pandas as pd
 from benchmarks.comparison import Estimate
 
 DOCS = Path(__file__).parent.parent / "docs"
-#: Pages, and where the tables are that a page has no marks for.
+#: Pages, and the pages of their other tables.
 APPENDICES = {
     "field.md": "tables_field.md",
     "transfer.md": "tables_transfer.md",
@@ -47,27 +47,16 @@ def median_and_quartiles(found: pd.Series, form: str = ".3f") -> str:
     return f"{found[0.5]:{form}} ({found[0.25]:{form}}–{found[0.75]:{form}})"
 
 
-def with_appendix(path: Path) -> list[Path]:
-    """A page, and its appendix if it has one."""
-    return [path, *([path.with_name(APPENDICES[path.name])] if path.name in APPENDICES else [])]
-
-
 def write_tables(path: Path, tables: Mapping[str, str]) -> None:
-    """Each table between its marks, in the page or its appendix; one without marks is added to the last of these."""
-    files = with_appendix(path)
-    texts = [file.read_text(encoding="utf-8") if file.exists() else "" for file in files]
-    for name, table in tables.items():
-        block = f"<!-- table: {name} -->\n{table}\n<!-- end -->"
-        found = re.compile(rf"<!-- table: {re.escape(name)} -->\n.*?<!-- end -->", re.DOTALL)
-        if any(map(found.search, texts)):
-            texts = [found.sub(lambda _match, block=block: block, text) for text in texts]
-        else:
-            texts[-1] += f"\n{block}\n"
-    for file, text in zip(files, texts, strict=True):
-        if text:
-            file.write_text(text, encoding="utf-8")
+    """The tables of results that went elsewhere (`--out`), into a file beside them.
 
-
-def read_with_appendix(path: Path) -> str:
-    """The text of a page, and that of its appendix after it."""
-    return "\n".join(file.read_text(encoding="utf-8") for file in with_appendix(path) if file.exists())
+    Those of the project's own results are made when the site is built (`benchmarks.site_tables`): nothing is written.
+    """
+    if path.parent != DOCS:
+        file = path.with_name(APPENDICES.get(path.name, path.name))
+        known = file.read_text(encoding="utf-8") if file.exists() else ""
+        for name, table in tables.items():
+            block = f"<!-- table: {name} -->\n{table}\n<!-- end -->\n"
+            old = re.compile(rf"<!-- table: {re.escape(name)} -->\n.*?<!-- end -->\n", re.DOTALL)
+            known = old.sub(lambda _match, block=block: block, known) if old.search(known) else f"{known}\n{block}"
+        file.write_text(known, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Every kind of thing that docs/adding.md says how to add is added here from the text of the page, and used."""
+"""Every kind of thing that docs/adding.md says how to add is added from the files that it shows, and used."""
 
 import re
 import sys
@@ -31,8 +31,9 @@ from tunedprior.space.search_space import Space
 from tunedprior.tables import read_table
 from tunedprior.tables.formats import TableFormat, forget_format
 
-PAGE = (Path(__file__).parents[1] / "docs" / "adding.md").read_text("utf-8")
-FILES = dict(re.findall(r"^```python (\w+)\.py\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
+ROOT = Path(__file__).parents[1]
+SHOWN = re.findall(r"^<!-- file: (\S+) -->$", (ROOT / "docs" / "adding.md").read_text("utf-8"), re.MULTILINE)
+FILES = {Path(name).stem: (ROOT / name).read_text("utf-8") for name in SHOWN}
 OLD = pd.DataFrame({"x": [k / 10 for k in range(11)], "y": [(k / 5 - 1) ** 2 + 0.2 * (k % 2) for k in range(11)]})
 SPACE = {"x": (0.0, 1.0)}
 #: With one input, the largest ν that are tried give matrices of low rank.

@@ -13,7 +13,7 @@ from packaging.version import Version
 
 import tunedprior
 from tools.release.hashes import without_hashes
-from tools.release.licences import DEVELOPED, PAGE, USED, Licence, closure, declared
+from tools.release.licences import DEVELOPED, USED, Licence, closure, declared, licence_tables, stored
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -155,17 +155,11 @@ def test_the_citation_has_the_fields_of_its_format() -> None:
 
 
 def listed() -> dict[str, Licence]:
-    """The tables of the page of licences."""
-    rows = re.findall(
-        r"^\| (\S+) \| (\d\S*) \| (.+?) \| (.+?) \| (\w*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE
-    )
-    found = {
-        canonicalize_name(name): (Licence(name, version, licence, tuple(extras.split(", "))), mark)
-        for name, version, licence, extras, mark in rows
-    }
+    """What the page of licences has, by name."""
+    rows = [one for each in stored().values() for one in each]
+    found = {canonicalize_name(one.name): one for one in rows}
     assert len(found) == len(rows) > 100
-    assert all((mark == "copyleft") == one.is_copyleft for one, mark in found.values())
-    return {name: one for name, (one, _) in found.items()}
+    return found
 
 
 @pytest.mark.parametrize("extra", ["", *USED, *DEVELOPED])
@@ -181,6 +175,13 @@ def test_licences_are_of_the_versions_that_are_pinned() -> None:
     """A new pin is a reason to look again: `make licences`."""
     newest = pins("constraints.txt")
     assert {name: Version(one.version) for name, one in listed().items()} == {name: newest[name] for name in listed()}
+
+
+def test_the_tables_of_licences_mark_copyleft() -> None:
+    rows = licence_tables()["use"].splitlines()
+    (marked,) = [row for row in rows if row.startswith("| tqdm |")]
+    assert marked.endswith(" | always | copyleft |")
+    assert sum(row.endswith("| copyleft |") for row in rows) == sum(one.is_copyleft for one in stored()["use"])
 
 
 def test_no_licence_is_of_the_strong_kind() -> None:

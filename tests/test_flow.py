@@ -8,15 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.site_tables import tables_of
+
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "tunedprior"
 PAGE = (ROOT / "docs" / "flow.md").read_text("utf-8")
-LIST, PICTURE = PAGE.split("```")[1], PAGE.split("```")[3]
+LIST, PICTURE = tables_of("flow.md")["packages"], PAGE.split("```")[1]
 
 
 def list_drawn_packages() -> list[str]:
     """What the page lists, in its order."""
-    return re.findall(r"^(\w+)/? ", LIST, flags=re.MULTILINE)
+    return re.findall(r"^\| `(\w+)` ", LIST, flags=re.MULTILINE)
 
 
 def list_arrows() -> list[tuple[str, str]]:

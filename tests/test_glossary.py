@@ -1,5 +1,6 @@
-"""docs/glossary.md: each word is there once, is in use, and leads to something that exists."""
+"""docs/glossary.csv: each word is there once, is in use, and leads to something that exists."""
 
+import csv
 import importlib
 import re
 from pathlib import Path
@@ -12,14 +13,14 @@ import tunedprior
 from tunedprior.cli.app import app
 
 ROOT = Path(__file__).parents[1]
-GLOSSARY = ROOT / "docs" / "glossary.md"
+GLOSSARY = ROOT / "docs" / "glossary.csv"
 COLUMNS = 4
 
 
 def read_entries() -> list[list[str]]:
-    """The cells of every row of the page's table."""
-    rows = [line.strip("|").split("|") for line in GLOSSARY.read_text("utf-8").splitlines() if line.startswith("| ")]
-    return [[cell.strip() for cell in row] for row in rows[1:]]
+    """The cells of every row of the list."""
+    with GLOSSARY.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))[1:]
 
 
 ENTRIES = read_entries()
@@ -28,7 +29,11 @@ WORDS = [row[0] for row in ENTRIES]
 
 def read_user_texts() -> str:
     """The README, all other documents, and the help of every command, in small letters."""
-    pages = [ROOT / "README.md", *(path for path in (ROOT / "docs").rglob("*.md") if path != GLOSSARY)]
+    pages = [
+        ROOT / "README.md",
+        *(ROOT / "docs").rglob("*.md"),
+        *(path for path in (ROOT / "docs").rglob("*.csv") if path != GLOSSARY),
+    ]
     program: Any = typer.main.get_command(app)
     helps = [f"{command.help} {[getattr(one, 'help', '') for one in command.params]}" for command in _list_all(program)]
     return " ".join(" ".join([*(path.read_text("utf-8") for path in pages), *helps]).lower().split())

@@ -47,6 +47,12 @@ def test_a_page_that_loads_something_from_elsewhere_is_noticed() -> None:
         assert len(site_pages.faults(page + spoiled)) == 1, spoiled
 
 
+def test_a_term_that_the_search_does_not_find_is_noticed() -> None:
+    entries = [{"title": term.upper(), "text": ""} for term in site_pages.SEARCHED]
+    assert site_pages.unfound(json.dumps({"docs": entries})) == []
+    assert site_pages.unfound(json.dumps({"docs": entries[1:]})) == ["transfer learning"]
+
+
 class _Page:
     """As much of a page of MkDocs as the hook looks at."""
 
@@ -61,7 +67,7 @@ def shown(uri: str, markdown: str) -> str:
 
 def test_documents_are_shown_as_people_read_them() -> None:
     session = "```python\n>>> f(x)  # doctest: +ELLIPSIS\n1...\n\n```"
-    document = f"{session}\n```yaml space.yaml\na: 1\n```\n<!-- table: x -->\n| a |"
+    document = f"{session}\n```yaml space.yaml\na: 1\n```\n<!-- a remark -->\n| a |"
     assert (
         shown("asking.md", document) == '```pycon\n>>> f(x)\n1...\n```\n```yaml title="space.yaml"\na: 1\n```\n\n| a |'
     )
@@ -135,7 +141,7 @@ def test_the_reference_explains_every_type_in_a_signature() -> None:
         name: package[name].final_target if package[name].is_alias else package[name] for name in list_members_shown()
     }
     types = set().union(*(list_types(entries[name], members) for name, members in list_members_shown().items()))
-    table = (DOCS / "api" / "types.md").read_text("utf-8").split("\n## ")[1]
+    table = "".join((DOCS / "api" / name).read_text("utf-8") for name in ("types.csv", "types.md"))
     explained = {one.name for one in entries.values()} | set(re.findall(r"`(\w+)`", table))
     assert sorted(one for one in types if one.rpartition(".")[2] not in explained) == []
 

@@ -8,7 +8,6 @@ from importlib import util
 from math import exp
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -91,10 +90,6 @@ def test_five_minutes_are_enough_for_a_first_sheet(folder: Path) -> None:
     assert [command.split()[1] for command in commands][:4] == ["space", "audit", "new", "suggest"]
     assert len(Optimizer.load("sqlite:///campaign.db").trials) == 4
     assert Path("report.html").stat().st_size > 100_000
-    sheet = pd.read_excel("monday.xlsx", engine="calamine")
-    rows = re.findall(r"^\| (\d .*) \|$", (ROOT / "docs" / "start_lab.md").read_text("utf-8"), re.MULTILINE)
-    shown = sheet.drop(columns=["note", "campaign"]).itertuples(index=False)
-    assert rows == [" | ".join(f"{one:g}" if isinstance(one, float) else str(one) for one in row) for row in shown]
 
 
 @pytest.mark.slow

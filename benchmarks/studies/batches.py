@@ -15,7 +15,7 @@ import pandas as pd
 
 from benchmarks.results import RESULTS
 from benchmarks.runner import Study, run_all
-from benchmarks.tables import DOCS, markdown, write_tables
+from benchmarks.tables import markdown
 from tunedprior import Optimizer, TransferConfig
 from tunedprior.space.search_space import Setting
 
@@ -100,5 +100,3 @@ def main(arguments: argparse.Namespace) -> None:
     jobs = [BatchJob(kind, seed, batches) for kind in KINDS for seed in range(seeds)]
     found = tables(run_all(STUDY, jobs, None if arguments.smoke else RESULTS))
     print(found["batches"])
-    if not arguments.smoke:
-        write_tables(DOCS / "reliability.md", found)

@@ -31,7 +31,7 @@ from benchmarks.problems.functions import Function, function_named
 from benchmarks.problems.pairs import LOG_RESPONSES
 from benchmarks.results import RESULTS, read_results
 from benchmarks.runner import Study, run_all
-from benchmarks.tables import DOCS, markdown, write_tables
+from benchmarks.tables import markdown
 from tunedprior import Optimizer
 from tunedprior.campaign import simulate
 from tunedprior.goals.goals import Goals
@@ -208,8 +208,6 @@ def main(arguments: argparse.Namespace) -> None:
     ]
     found = table(run_all(STUDY, jobs, None if arguments.smoke else RESULTS))
     print(found)
-    if not arguments.smoke:
-        write_tables(DOCS / "reliability.md", {"diverging": found})
 
 
 def _count(tables: Path) -> None:
@@ -218,4 +216,3 @@ def _count(tables: Path) -> None:
     run_all(study, [OrdinaryJob(name, 0, _SAMPLES) for name in names], RESULTS)
     found = ordinary_table(read_results("ordinary"))
     print(found)
-    write_tables(DOCS / "reliability.md", {"ordinary": found})

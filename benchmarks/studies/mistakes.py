@@ -18,7 +18,7 @@ from benchmarks.comparison import LEAST_REGRET, paired_ratio
 from benchmarks.problems.functions import Function, function_named
 from benchmarks.results import RESULTS
 from benchmarks.runner import Study, run_all
-from benchmarks.tables import DOCS, markdown, marked, write_tables
+from benchmarks.tables import markdown, marked
 from tunedprior import Optimizer
 from tunedprior.campaign import simulate
 from tunedprior.errors import OldDataWarning
@@ -129,5 +129,3 @@ def main(arguments: argparse.Namespace) -> None:
     jobs = [MistakeJob(name, one, seed, trials) for name in names for seed in range(seeds) for one in every]
     found = tables(run_all(STUDY, jobs, None if arguments.smoke else RESULTS))
     print(found["mistakes"])
-    if not arguments.smoke:
-        write_tables(DOCS / "reliability.md", found)

@@ -36,7 +36,7 @@ from benchmarks.problems.functions import Function, function_named
 from benchmarks.problems.variants import old_variant
 from benchmarks.results import RESULTS
 from benchmarks.runner import Study, run_all
-from benchmarks.tables import DOCS, markdown, marked, write_tables
+from benchmarks.tables import markdown, marked
 from tunedprior import Goals, Optimizer, SearchConfig, Target, TransferConfig
 from tunedprior.goals.observations import Observations
 from tunedprior.models.gaussian_process import StandardSurrogate
@@ -337,5 +337,3 @@ def main(arguments: argparse.Namespace) -> None:
     ]
     found = tables(run_all(STUDY, jobs, None if arguments.smoke else RESULTS, arguments.workers))
     print("\n\n".join(found.values()))
-    if not arguments.smoke:
-        write_tables(DOCS / "tables_goals.md", found)

@@ -67,6 +67,8 @@ class Size:
 
 
 FULL = Size(seeds=15, kind_seeds=5, fibre_seeds=10, evaluations=25, fibre_evaluations=30, pool=1024)
+#: The first evaluation that methods choose, after those that all share.
+FIRST_CHOSEN = len(SPACE) + 1
 SMOKE = Size(seeds=1, kind_seeds=1, fibre_seeds=1, evaluations=4, fibre_evaluations=7, pool=64)
 
 
@@ -164,8 +166,7 @@ def main(arguments: argparse.Namespace) -> None:
 def tell_functions(size: Size, results: Path, docs: Path) -> None:
     """Experiment 1: run what is missing, then write its tables."""
     found = run_all(_sized(ON_FUNCTIONS, size), function_jobs(size), results)
-    first = len(SPACE) + 1
-    write_tables(docs / "experiments.md", function_tables(found, first))
+    write_tables(docs / "experiments.md", function_tables(found, FIRST_CHOSEN))
 
 
 def tell_fibres(size: Size, measured: str | None, results: Path, docs: Path) -> None:

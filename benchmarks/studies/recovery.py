@@ -16,7 +16,7 @@ import torch
 from benchmarks.problems.attacks import ATTACKS, chance
 from benchmarks.results import RESULTS
 from benchmarks.runner import Study, run_all
-from benchmarks.tables import DOCS, markdown, write_tables
+from benchmarks.tables import markdown
 from tunedprior import pretrain
 
 KINDS = ("smooth", "rough", "noise")
@@ -82,5 +82,3 @@ def main(arguments: argparse.Namespace) -> None:
     jobs = [RecoveryJob(kind, *size, seed) for seed in range(seeds) for size in sizes for kind in KINDS]
     found = tables(run_all(STUDY, jobs, None if arguments.smoke else RESULTS))
     print(found["recovery"])
-    if not arguments.smoke:
-        write_tables(DOCS / "tables_sharing.md", found)

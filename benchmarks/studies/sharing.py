@@ -19,7 +19,7 @@ from benchmarks.comparison import LEAST_REGRET, over_problems
 from benchmarks.problems.pairs import PAIRS, read_pair, subsample
 from benchmarks.results import RESULTS
 from benchmarks.runner import Study, run_all
-from benchmarks.tables import DOCS, markdown, with_interval, write_tables
+from benchmarks.tables import markdown, with_interval
 from tunedprior import Optimizer, TransferConfig, pretrain
 from tunedprior.campaign import simulate
 from tunedprior.errors import ExhaustedWarning, OldDataWarning
@@ -106,5 +106,3 @@ def main(arguments: argparse.Namespace) -> None:
     ]
     found = tables(run_all(study(arguments.pairs), jobs, None if arguments.smoke else RESULTS))
     print(found["sharing"])
-    if not arguments.smoke:
-        write_tables(DOCS / "tables_sharing.md", found)

@@ -20,7 +20,7 @@ import pandas as pd
 
 import tunedprior
 from benchmarks.results import RESULTS, replace_file
-from benchmarks.tables import DOCS, markdown, write_tables
+from benchmarks.tables import markdown
 from tunedprior import Optimizer
 
 ROOT = Path(tunedprior.__file__).parent
@@ -95,6 +95,11 @@ def count_all() -> pd.DataFrame:
     return pd.DataFrame({"count": counts.keys(), "value": counts.values()})
 
 
+def table(found: pd.DataFrame) -> str:
+    """The counts of `count_all`."""
+    return markdown(found.assign(value=found["value"].map("{:,}".format)).set_index("count"))
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command line's."""
     parser.add_argument("--out", type=Path, default=RESULTS, help="the folder of results, instead of the project's")
@@ -109,6 +114,3 @@ def main(arguments: argparse.Namespace) -> None:
     found = count_all()
     replace_file(arguments.out / "size.csv", found.to_csv(index=False))
     print(found.to_string(index=False))
-    if arguments.out == RESULTS:
-        written = found.assign(value=found["value"].map("{:,}".format)).set_index("count")
-        write_tables(DOCS / "flow.md", {"size": markdown(written)})

@@ -19,7 +19,7 @@ import pandas as pd
 from benchmarks.problems.pairs import LOG_RESPONSES, PAIRS, Pair, read_pair, subsample
 from benchmarks.results import RESULTS
 from benchmarks.runner import Study, run_all
-from benchmarks.tables import DOCS, markdown, write_tables
+from benchmarks.tables import markdown
 from tunedprior.campaign.outlier_warnings import Spans, describe_outliers
 from tunedprior.goals.goals import Goals
 from tunedprior.history.trials import Trial
@@ -115,4 +115,3 @@ def main(arguments: argparse.Namespace) -> None:
     """Run what is missing, store it, and write the table."""
     found = table(run_all(study_of(arguments.pairs), jobs(), RESULTS))
     print(found)
-    write_tables(DOCS / "reliability.md", {"slips": found})

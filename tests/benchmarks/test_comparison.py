@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.comparison import Estimate, estimated, mean_regrets, over_problems, quartiles, ratio, tried
 from benchmarks.results import read_results
-from benchmarks.tables import markdown, marked, read_with_appendix, with_appendix, with_interval, write_tables
+from benchmarks.tables import markdown, marked, with_interval, write_tables
 
 
 def results(curves: dict[tuple[str, str], np.ndarray]) -> pd.DataFrame:
@@ -92,16 +92,6 @@ def test_quartiles_and_what_was_tried(base: np.ndarray) -> None:
     found = quartiles(table[table["step"] == 4], ["method"]).loc["EI"]
     assert found.tolist() == pytest.approx(np.quantile(base[:, 3], (0.25, 0.5, 0.75)).tolist())
     assert tried(table, "flipped") == (["Ackley", "Branin"], ["EI", "standard-EI"], set(range(12)))
-
-
-def test_tables_that_a_page_has_no_marks_for_go_to_its_appendix(tmp_path: Path) -> None:
-    page, appendix = with_appendix(tmp_path / "field.md")
-    page.write_text("page\n<!-- table: a -->\nold\n<!-- end -->\n")
-    write_tables(page, {"a": "new", "b": "other"})
-    write_tables(page, {"b": "another"})
-    assert page.read_text() == "page\n<!-- table: a -->\nnew\n<!-- end -->\n"
-    assert appendix.read_text() == "\n<!-- table: b -->\nanother\n<!-- end -->\n"
-    assert read_with_appendix(page) == f"{page.read_text()}\n{appendix.read_text()}"
 
 
 def test_tables_replace_themselves(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from benchmarks.peers.by_name import ALL_PEERS, BOTORCH, OURS, OURS_PLAIN, OURS_
 from benchmarks.peers.calling import PeerError
 from benchmarks.peers.tasks import Input, Setting, Task
 from benchmarks.problems.pairs import CHECKED_ON, PAIRS
-from benchmarks.results import RESULTS, read_results, read_runs, software
 from benchmarks.results import jobs_of as stored_jobs
+from benchmarks.results import read_results, read_runs, software
 from benchmarks.studies.field import campaigns, command
 from benchmarks.studies.field.campaigns import course, regrets
 from benchmarks.studies.field.described import version_of, who_takes_part
@@ -38,7 +38,6 @@ from benchmarks.studies.field.jobs import (
     job_of,
     jobs_of,
 )
-from benchmarks.tables import DOCS, with_appendix
 from tunedprior.errors import InputError
 
 BRANIN = FieldJob("Branin", "flipped", 30, 0.0, OURS, 300, 4)
@@ -243,15 +242,6 @@ def test_the_command_runs_what_is_asked_for_and_goes_on_where_it_stopped(
     with pytest.raises(InputError, match="there is no 'nobody'"):
         command.main(arguments(tmp_path, "--peers", "nobody"))
     capsys.readouterr()
-
-
-def test_the_documented_results_are_the_stored_ones(tmp_path: Path) -> None:
-    pages = with_appendix(DOCS / "field.md")
-    for page in pages:
-        (tmp_path / page.name).write_text(page.read_text())
-    command.write_field(RESULTS, tmp_path)
-    for page in pages:
-        assert (tmp_path / page.name).read_text() == page.read_text()
 
 
 def test_what_is_stored_was_asked_for() -> None:

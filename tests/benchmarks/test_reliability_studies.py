@@ -8,11 +8,12 @@ import pandas as pd
 import pytest
 
 from benchmarks.results import RESULTS
+from benchmarks.site_tables import read_filled
 from benchmarks.studies import batches, diverging, dual, flat, mistakes, readers, slips
-from benchmarks.tables import DOCS, read_with_appendix
+from benchmarks.tables import DOCS
 from support import reference
 
-PAGE = read_with_appendix(DOCS / "reliability.md")
+PAGE = read_filled(DOCS / "reliability.md")
 
 
 def rows_of(table: str) -> dict[str, list[str]]:

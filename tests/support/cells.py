@@ -3,7 +3,7 @@
 import re
 from functools import cache
 
-from benchmarks.tables import read_with_appendix
+from benchmarks.site_tables import read_filled
 from support.prose import Value, agrees
 from support.stored import ROOT, Estimate
 
@@ -17,7 +17,7 @@ _UNITS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 @cache
 def tables(document: str) -> dict[str, Table]:
     """Every table of a document and its appendix, by the name before it, or, without one, by its first heads."""
-    text = read_with_appendix(ROOT / document)
+    text = read_filled(ROOT / document)
     found = {}
     for match in re.finditer(r"(?:<!-- table: (.*?) -->\n)?((?:^\|[ -].*\|\n)+)", text, re.MULTILINE):
         head, _, *rows = [

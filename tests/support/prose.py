@@ -64,7 +64,7 @@ def prose(document: str) -> str:
     """A document without code, tables, pictures and links' addresses, in one line."""
     text = (ROOT / document).read_text()
     text = re.sub(r"```.*?```", " ", text, flags=re.DOTALL)
-    text = re.sub(r"<!-- table: .*?<!-- end -->", " ", text, flags=re.DOTALL)
+    text = re.sub(r"<!-- (?:table|list): .*? -->", " ", text)
     text = re.sub(r"!\[[^\]]*\]\([^)]*\)", " ", text)
     text = re.sub(r"^\|[ -].*\|$", " ", text, flags=re.MULTILINE)
     return " ".join(re.sub(r"\]\([^)]*\)", "]", text).split())

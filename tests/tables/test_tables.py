@@ -317,6 +317,16 @@ def test_an_archive_of_several_files_is_refused(tmp_path: Path) -> None:
     assert len(read_table(tmp_path / "y.zip", NAMES, "Old data")) == 2
 
 
+def test_a_missing_reader_is_told_before_anything_of_a_workbook_is_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "old.xls"
+    path.write_bytes(b"\xd0\xcf\x11\xe0")
+    monkeypatch.setitem(__import__("sys").modules, "python_calamine", None)
+    with pytest.raises(InputError, match=r'pip install "tunedprior\[files\]"'):
+        read_table(path, ["x"], "Old data")
+
+
 @pytest.mark.parametrize(("name", "package"), [("x.xlsx", "python_calamine"), ("x.parquet", "pyarrow")])
 def test_a_missing_package_is_named(name: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     FILES[name](tmp_path / name)

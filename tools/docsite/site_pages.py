@@ -1,14 +1,15 @@
 """Hooks of MkDocs: pages from outside docs/, Markdown as our tests read it, and what may not be in the built pages.
 
 The documents are read in three places: beside the code, by the tests, which run them, and on the site. They are written
-for the first two. This makes the third of them: fences say what the highlighter wants to know, marks for the tests are
-taken out, and what is linked to outside docs/ comes along.
+for the first two. This makes the third of them: fences say what the highlighter wants to know, marks become the
+tables that they name, and what is linked to outside docs/ comes along.
 """
 
 import json
 import logging
 import posixpath
 import re
+import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -19,18 +20,26 @@ if TYPE_CHECKING:
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT))  # MkDocs reads this file by its path
+
 log = logging.getLogger("mkdocs.hooks.site_pages")  # its warnings end a strict build
 
-ROOT = Path(__file__).parents[2]
 #: Pages that lie at the root of the repository, by their name on the site.
 FROM_THE_ROOT = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
 NOTEBOOKS = "examples/notebooks"
+#: What people search for must be found.
+SEARCHED = (
+    "transfer learning", "warm start", "negative transfer", "simple regret", "Pareto front", "acquisition function",
+    "posterior",
+)  # fmt: skip
 #: Where files from outside docs/ lie on the site.
 BROUGHT = "repository"
 
 _LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(?=[)#])")
 _NAMED_BY_FILE = re.compile(r"\[([\w/]+\.md)\]\(([^)\s#:]+)(?=[)#])")
 _INTERVAL = re.compile(r"(\(\d[\d.,]*)–(?=\d[\d.,]*\))")  # (0.41–0.75), which no line should break
+_FILE = re.compile(r"^<!-- file: (\S+) -->$", re.MULTILINE)
 _FENCE = re.compile(r"^```(\w*)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -65,7 +74,7 @@ def on_page_markdown(markdown: str, page: "Page", **_: Any) -> str:
     """A document as the site shows it."""
     uri = page.file.src_uri
     written = FROM_THE_ROOT.get(uri, f"docs/{uri}")
-    text = re.sub(r"^<!--.*?-->$", "", markdown, flags=re.MULTILINE)
+    text = re.sub(r"^<!--.*?-->$", "", _with_tables(markdown, uri), flags=re.MULTILINE)
     text = _FENCE.sub(_as_highlighted, text)
     text = _INTERVAL.sub("\\1\u2060–\u2060", text)
     text = re.sub(r"^(#+ .*)\n(?=[-*] )", r"\1\n\n", text, flags=re.MULTILINE)
@@ -75,11 +84,39 @@ def on_page_markdown(markdown: str, page: "Page", **_: Any) -> str:
     return _LINK.sub(lambda found: _on_the_site(found[1], posixpath.dirname(written), posixpath.dirname(uri)), text)
 
 
+def _with_tables(markdown: str, uri: str) -> str:
+    """The document with the tables and the files that its marks name."""
+    markdown = _FILE.sub(_with_file, markdown)
+    if not re.search("<!-- (table|list): ", markdown):
+        return markdown
+    from benchmarks.site_tables import filled  # all studies: some seconds
+
+    return filled(markdown, uri)
+
+
+def _with_file(mark: re.Match[str]) -> str:
+    """A file of the repository as a block of code with its name."""
+    path = ROOT / mark[1]
+    return f"```python {path.name}\n{path.read_text(encoding='utf-8')}```"
+
+
 def on_post_page(output: str, page: "Page", **_: Any) -> str:
     """Warn of what a page would load from elsewhere, and of pictures that say nothing to those who do not see them."""
     for what in faults(output):
         log.warning("%s: %s", page.file.src_uri, what)
     return output
+
+
+def on_post_build(config: "MkDocsConfig", **_: Any) -> None:
+    """Warn of terms of the field that a search would not find."""
+    for term in unfound((Path(config.site_dir) / "search" / "search_index.json").read_text(encoding="utf-8")):
+        log.warning("the search does not find %r", term)
+
+
+def unfound(index: str) -> list[str]:
+    """The terms that no page of an index of the search has."""
+    texts = " ".join(f"{entry['title']} {entry['text']}" for entry in json.loads(index)["docs"]).lower()
+    return [term for term in SEARCHED if term.lower() not in texts]
 
 
 def outside(markdown: str, uri: str) -> Iterator[str]:
@@ -128,14 +165,24 @@ def _as_highlighted(fence: re.Match[str]) -> str:
 
 
 def as_markdown(notebook: Path) -> str:
-    """A notebook as a page: its words, its code, and where to get it."""
+    """A notebook as a page: its words, its code, what it shows, and where to get it."""
     parts = []
     for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
         source = "".join(cell["source"])
         parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+        parts += [_as_shown(output) for output in cell.get("outputs", [])]
     link = f"../{BROUGHT}/{NOTEBOOKS}/{notebook.name}"
     note = f'\n\n[Download this notebook]({link}){{ download="{notebook.name}" }}; the tests run it.\n\n'
     return "\n\n".join(parts).replace("\n\n", note, 1) + "\n"
+
+
+def _as_shown(output: dict[str, Any]) -> str:
+    """A stored output of a cell: a picture, or text."""
+    data = output.get("data", {})
+    if "image/png" in data:
+        return f"![What this cell draws](data:image/png;base64,{data['image/png']})"
+    text = "".join(output.get("text", data.get("text/plain", []))).rstrip()
+    return f"```text\n{text}\n```"
 
 
 class _Resources(HTMLParser):

@@ -1,5 +1,6 @@
-"""`python -m tools.release.licences`: docs/licences.md, from the metadata of what is installed with every extra."""
+"""`python -m tools.release.licences`: licences.csv, from the metadata of what is installed with every extra."""
 
+import csv
 import re
 import sys
 import tomllib
@@ -12,7 +13,11 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "licences.md"
+LISTED = Path(__file__).with_name("licences.csv")
+#: What packages are for, as the list has it.
+KINDS = ("use", "development")
+#: What comes with every installation.
+ALWAYS = "always"
 #: What users install, and what only those need who work on the package.
 USED, DEVELOPED = ("files", "plots", "lab", "postgres", "ray", "dask", "ax", "baybe"), ("docs", "browser", "dev")
 
@@ -28,21 +33,6 @@ _SYSTEMS: tuple[dict[str, str], ...] = (
     {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt"},
 )
 
-_INTRODUCTION = """\
-# Licences
-
-tunedprior is under the [MIT licence](../LICENSE). What it needs is installed beside it, under licences of its own. This
-page lists all of that: what `pip` brings along on Linux with the versions in `constraints.txt`, by the metadata of each
-package. `make licences` writes it, and a test compares it with what is declared and pinned. It is no legal advice.
-
-**Copyleft** marks licences that ask something of those who pass on a changed copy of that package. All of them are of
-the weak kind (LGPL, MPL), which ask nothing of programs that only use it. Whoever must do without any leaves the extras
-out that bring it; `tqdm`, which every installation has, is partly under the MPL.
-
-PyTorch's usual build for Linux brings NVIDIA's CUDA libraries along, which are proprietary and may be used under
-NVIDIA's terms. The build for processors alone, which this list was made with, does not.
-"""
-
 
 @dataclass(frozen=True)
 class Licence:
@@ -52,7 +42,7 @@ class Licence:
         name: As its authors write it.
         version: The one that is installed.
         licence: In a few words, or as an SPDX expression.
-        extras: Which extras bring it; "" for what every installation has.
+        extras: Which extras bring it, or `ALWAYS`.
     """
 
     name: str
@@ -68,7 +58,7 @@ class Licence:
     @property
     def row(self) -> str:
         """A line of the table."""
-        brought = ", ".join(f"`{one}`" if one else "always" for one in self.extras)
+        brought = ", ".join(one if one == ALWAYS else f"`{one}`" for one in self.extras)
         return (
             f"| {self.name} | {self.version} | {self.licence} | {brought} | {'copyleft' if self.is_copyleft else ''} |"
         )
@@ -143,36 +133,47 @@ def licence_of(found: Distribution) -> str:
 
 
 def licences(extras: Iterable[str]) -> list[Licence]:
-    """Everything that the extras bring, with what every installation has if "" is among them, by name."""
+    """Everything that the extras bring, with what every installation has if `ALWAYS` is among them, by name."""
     requirements, brought = declared(), {}
     for extra in extras:
-        for name, found in closure(requirements[extra]).items():
+        for name, found in closure(requirements["" if extra == ALWAYS else extra]).items():
             brought.setdefault(name, (found, []))[1].append(extra)
     return [
-        Licence(found.name, found.version.split("+")[0], licence_of(found), ("",) if "" in by else tuple(by))
+        Licence(found.name, found.version.split("+")[0], licence_of(found), (ALWAYS,) if ALWAYS in by else tuple(by))
         for _, (found, by) in sorted(brought.items())
     ]
 
 
-def page() -> str:
-    """The whole page."""
-    used = licences(("", *USED))
-    names = {one.name for one in used}
-    developed = [one for one in licences(DEVELOPED) if one.name not in names]
+def stored() -> dict[str, list[Licence]]:
+    """What was found when it was last looked at, by what it is for."""
+    with LISTED.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {
+        kind: [
+            Licence(row["package"], row["version"], row["licence"], tuple(row["extras"].split()))
+            for row in rows
+            if row["for"] == kind
+        ]
+        for kind in KINDS
+    }
+
+
+def licence_tables() -> dict[str, str]:
+    """What is stored, as tables in Markdown."""
     head = "| package | version | licence | comes with | |\n| --- | --- | --- | --- | --- |\n"
-    parts = [
-        _INTRODUCTION,
-        "## What users install\n",
-        head + "\n".join(one.row for one in used) + "\n",
-        "## What only those need who work on it\n",
-        head + "\n".join(one.row for one in developed) + "\n",
-    ]
-    return "\n".join(parts)
+    return {kind: head + "\n".join(one.row for one in found) for kind, found in stored().items()}
 
 
 def main() -> int:
     """Command line."""
-    PAGE.write_text(page(), encoding="utf-8")
+    used = licences((ALWAYS, *USED))
+    names = {one.name for one in used}
+    found = dict(zip(KINDS, (used, [one for one in licences(DEVELOPED) if one.name not in names]), strict=True))
+    with LISTED.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(("package", "version", "licence", "extras", "for"))
+        for kind, each in found.items():
+            table.writerows((one.name, one.version, one.licence, " ".join(one.extras), kind) for one in each)
     return 0
 
 

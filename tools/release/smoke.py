@@ -35,7 +35,7 @@ OLD = [
 EXTRAS = {
     "files": ("pyarrow", "python_calamine"),
     "plots": ("plotly", "matplotlib"),
-    "lab": ("openpyxl", "fastapi", "uvicorn", "python_multipart"),
+    "lab": ("openpyxl", "fastapi", "starlette", "uvicorn", "python_multipart"),
     "postgres": ("psycopg2",),
     "ax": ("ax",),
     "baybe": ("baybe",),
@@ -145,7 +145,7 @@ def refusals() -> None:
         _names(_said_by(importlib.import_module, f"tunedprior.integrations.{extra}"), extra)
     from tunedprior import Optimizer, plots
 
-    opt = Optimizer({"x": (0.0, 1.0)}, seed=0)
+    opt = Optimizer({"x": (0.0, 1.0)}, direction="maximize", seed=0)
     opt.tell([{"x": 0.2}, {"x": 0.7}], [1.0, 2.0])
     for backend in ("plotly", "matplotlib"):
         _names(_said_by(plots.progress, opt, backend=backend), "plots")

@@ -115,12 +115,16 @@ def main(arguments: argparse.Namespace) -> None:
         print(f"Tables are in {docs}; `make pictures` draws what is stored.")
 
 
-def write_field(results: Path, docs: Path) -> None:
-    """Tables into docs/field.md or its appendix, of all that is stored."""
+def all_tables(results: Path) -> dict[str, str]:
+    """Of all that is stored in a folder."""
     found, cost = read_results(study_of_regret(None).name, results), study_of_cost(None).name
     costs = read_results(cost, results) if (results / f"{cost}_runs.csv").exists() else None
-    tables = {**field_tables(found, CONTESTS, costs), "field peers": who_takes_part()}
-    write_tables(docs / "field.md", tables)
+    return {**field_tables(found, CONTESTS, costs), "field peers": who_takes_part()}
+
+
+def write_field(results: Path, docs: Path) -> None:
+    """Tables of all that is stored, beside results that are not the project's own."""
+    write_tables(docs / "field.md", all_tables(results))
 
 
 def _run(arguments: argparse.Namespace, size: Size, results: Path) -> None:

@@ -26,7 +26,6 @@ _INSTALL = 'pip install "tunedprior[files]"'
 
 def read_workbook(data: bytes, names: Sequence[str], what: str, origin: str) -> ReadTable:
     """Read the sheet of a workbook that has the most expected columns (the first of several such sheets)."""
-    refuse_large_workbook(data, origin)
     try:
         from python_calamine import CalamineWorkbook
     except ImportError as error:
@@ -34,6 +33,7 @@ def read_workbook(data: bytes, names: Sequence[str], what: str, origin: str) -> 
             f"Reading {origin!r} takes the package python-calamine. Install it with {_INSTALL}, "
             "or save the sheet as CSV."
         ) from error
+    refuse_large_workbook(data, origin)
     try:
         book = CalamineWorkbook.from_filelike(BytesIO(data))
         sheets = {name: book.get_sheet_by_name(name).to_python(skip_empty_area=False) for name in book.sheet_names}
