@@ -4,8 +4,8 @@ import pytest
 
 from support import experiment1
 from support.cells import marked_agrees, methods_in, tables, unmarked_agrees, wrong_cells
-from support.claims_as_printed import AS_PRINTED, SETS, WITHOUT_ACKLEY, variant
-from support.stored import PAPER, SHIFTED, STANDARD, TUNED, runs
+from support.claims_as_printed import AS_PRINTED, SETS, WITHOUT_ACKLEY, reweighted, variant
+from support.stored import PAPER, SHIFTED, STANDARD, TUNED, curves, runs
 
 EXPERIMENTS = "docs/experiments.md"
 
@@ -82,3 +82,28 @@ def test_ranks_among_the_papers_twelve_methods() -> None:
         for row in rows:
             assert unmarked_agrees(row[place], ranks[row[0]]), (title, row)
         assert sum(one.middle for one in ranks.values()) == pytest.approx(78)
+
+
+def test_the_reweighted_prior_on_functions() -> None:
+    groups = {name: (name,) for name in (*PAPER, *SHIFTED)} | {
+        "the six": tuple(PAPER),
+        "without Ackley": WITHOUT_ACKLEY,
+        "shifted copies": tuple(SHIFTED),
+    }
+    expected = {
+        name: {"reweighted-EI": reweighted(*names), TUNED: variant(names, TUNED, STANDARD, SETS[1])}
+        for name, names in groups.items()
+    }
+    assert wrong_cells(EXPERIMENTS, "reweighted functions", expected) == []
+
+
+def test_the_reweighted_prior_on_the_corpus() -> None:
+    found = curves("reweighted_corpus").pivot(index=["problem", "seed"], columns="step", values="value").dropna()
+    of_family = found.groupby(lambda pair: pair[0].split("__")[0]).mean()
+    head, rows = tables(EXPERIMENTS)["reweighted corpus"]
+    assert head == ["family", "role", "6 results", "12 results", "24 results", "mean"]
+    assert {row[0] for row in rows} == set(of_family.index)
+    for family, _, *cells in rows:
+        many = of_family.loc[family]
+        gains = [many[step] - many[3 + step] for step in (1, 2, 3)]
+        assert cells == [f"{gain:+.2f}" for gain in (*gains, sum(gains) / 3)], family

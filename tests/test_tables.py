@@ -51,7 +51,7 @@ CHECKED = {
     EXPERIMENTS: {
         *(f"ratios {name}" for name in ("paper", "split", "shifted", "failures")), "kinds", "fibre simulated",
         "medians after 10", "medians after 25",
-        "experiment 1", "experiment 1, by function", "experiment 1, ranks",
+        "experiment 1", "experiment 1, by function", "experiment 1, ranks", "reweighted functions", "reweighted corpus",
         *(f"as printed, {name}" for name in ("choosing seeds", "confirming seeds", "shifted")),
     },
 }  # fmt: skip

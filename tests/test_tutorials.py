@@ -8,6 +8,7 @@ from importlib import util
 from math import exp
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 

@@ -17,7 +17,7 @@ from tunedprior.beliefs.uncertain import UncertainKernel
 from tunedprior.errors import DomainError, InputError
 from tunedprior.kernels import ReweightedKernel, SquaredExponential, StationarySquaredExponential, WithBias
 from tunedprior.kernels.sections import AutogradSection
-from tunedprior.kernels.stationary import SPACING, number_offsets
+from tunedprior.kernels.stationary import SPACING, compute_offsets
 
 LENGTHSCALES = {"one": [0.6, 0.6], "ARD": [0.4, 1.1]}
 BY_LENGTHSCALES = pytest.mark.parametrize("lengthscales", LENGTHSCALES.values(), ids=list(LENGTHSCALES))
@@ -134,7 +134,7 @@ def test_re_weighting_composes() -> None:
 
 
 def test_multi_indices_number_the_places_on_both_sides_of_the_origin() -> None:
-    assert number_offsets(torch.arange(7)).tolist() == [0, -1, 1, -2, 2, -3, 3]
+    assert compute_offsets(torch.arange(7)).tolist() == [0, -1, 1, -2, 2, -3, 3]
     kernel, indices = make([0.4, 1.1]), torch.tensor([[0, 0], [1, 2], [4, 3]])
     expected = [[0.0, 0.0], [-0.4 * SPACING, 1.1 * SPACING], [0.8 * SPACING, -2.2 * SPACING]]
     assert kernel.locate(indices).tolist() == [pytest.approx(row) for row in expected]
@@ -165,7 +165,7 @@ def test_the_sum_over_places_is_the_integral(m: int, tolerance: float) -> None:
 def test_means_and_peaks_of_features_equal_sums_over_a_fine_grid(lengthscales: list[float]) -> None:
     kernel, far = make(lengthscales), torch.tensor([1.0, 1.4], dtype=torch.float64)
     means, peaks = kernel.compute_log_mean_squares(60, far), kernel.compute_log_peaks(60, far)
-    places = torch.as_tensor(number_offsets(torch.arange(61))) * SPACING
+    places = torch.as_tensor(compute_offsets(torch.arange(61))) * SPACING
     grid = torch.linspace(-1, 1, 20_001, dtype=torch.float64)
     for d, ell in enumerate(lengthscales):
         logs = -2 * ((far[d] * grid[:, None] - ell * places) / ell).square()

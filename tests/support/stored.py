@@ -123,15 +123,16 @@ def ratio(
     to_kind: str | None = None,
     seeds: Collection[int] | None = None,
     step: int | None = None,
+    to_study: str | None = None,
 ) -> Estimate:
     """Mean regret over another method's: the geometric mean over problems, on the seeds that both were run with.
 
     The standard process sees no old data, and was run with the first kind alone. With `step` it is the regret after
-    that step alone.
+    that step alone. The other method's runs may be those of another study.
     """
     of_base = to_kind or ("flipped" if to == STANDARD and kind != "measured" else kind)
-    means = _means(study, step)
-    rows = [(means[name, kind, method], means[name, of_base, to]) for name in problems]
+    means, others = _means(study, step), _means(to_study or study, step)
+    rows = [(means[name, kind, method], others[name, of_base, to]) for name in problems]
     shared = sorted(set.intersection(*(set(one) for row in rows for one in row)) & set(seeds or range(1000)))
     middle, draws = 0.0, np.zeros(_RESAMPLES)
     for own, base in rows:

@@ -31,7 +31,7 @@ from tunedprior.kernels.explicit_features import (
     MOST_INPUTS_OF_PLACES,
     OPEN_REACH,
     FeatureKernel,
-    expects_few_features,
+    is_worth_enumerating,
     has_features,
     select_relevant_features,
 )
@@ -136,7 +136,7 @@ class CoefficientVarianceKernel(OptionalFeatures, AnchorAccess, FixedKernel):
         self._anchors = make_fitted_anchors(self, points, alpha, lam, posterior)
         tolerance = check_positive(tolerance, "tolerance")
         self._root: MidpointRoot | None = None
-        explicit = by_features if by_features is not None else expects_few_features(self.base, points.shape[1])
+        explicit = by_features if by_features is not None else is_worth_enumerating(self.base, points.shape[1])
         self.explicit = self._make_feature_kernel(tolerance) if explicit else None
         if self.base.features_are_places and by_features is None and not self._has_few_features:
             self.explicit = None  # midpoints are faster

@@ -64,8 +64,8 @@ class FixedReweightedKernel(CoefficientVarianceKernel):
 _ON_MONOMIALS = 0.2
 
 
-def _move_to_places(fit: Fit) -> Fit | None:
-    """The same fit with the stationary kernel, if it has a coefficient α_j for each row; otherwise None."""
+def _convert_to_places(fit: Fit) -> Fit | None:
+    """Convert a fit to the stationary kernel, if it has a coefficient α_j for each row; otherwise return None."""
     if not isinstance(fit, AlphaFit) or not isinstance(fit.kernel, SquaredExponential):
         return None
     return replace(fit, kernel=StationarySquaredExponential(fit.kernel.lengthscale.detach()).requires_grad_(False))
@@ -85,7 +85,7 @@ class ReweightedBelief(KernelBelief):
         self, fits: Sequence[Fit], axes: Axes, whatever_the_cost: bool = False
     ) -> list[PriorCovariance]:
         """Of each fit a version on monomials, if that is cheap, and one on places, if the fit has an α for each row."""
-        on_places = {number: moved for number, fit in enumerate(fits) if (moved := _move_to_places(fit)) is not None}
+        on_places = {number: moved for number, fit in enumerate(fits) if (moved := _convert_to_places(fit)) is not None}
         numbers = list(on_places)
         found = [
             replace(version, fit_index=numbers[version.fit_index], log_prior=version.log_prior + log1p(-_ON_MONOMIALS))

@@ -415,7 +415,7 @@ def has_features(kernel: FreeKernel, num_inputs: int | None = None) -> bool:
     return known and kernel.active_dims is None and not kernel.batch_shape
 
 
-def expects_few_features(kernel: FreeKernel, num_inputs: int) -> bool:
+def is_worth_enumerating(kernel: FreeKernel, num_inputs: int) -> bool:
     """Whether it is worth looking for features: places in the box, if that is what they are, are not far too many."""
     if not kernel.features_are_places:
         return True

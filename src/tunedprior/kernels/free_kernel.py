@@ -105,7 +105,7 @@ class Arguments(ABC):
     def make_empty_product(self: ArgumentsT) -> ArgumentsT:
         """The group of no arguments: one row, the neutral element of merging."""
 
-    def _map(self: ArgumentsT, points: Tensor, log_envelope: Tensor) -> ArgumentsT:
+    def _make_like(self: ArgumentsT, points: Tensor, log_envelope: Tensor) -> ArgumentsT:
         return replace(self, points=points, log_envelope=log_envelope)
 
     def multiply_all_pairs(self: ArgumentsT, other: ArgumentsT) -> ArgumentsT:
@@ -116,20 +116,20 @@ class Arguments(ABC):
 
     def take(self: ArgumentsT, rows: slice | Int[Tensor, " k"]) -> ArgumentsT:
         """The subset `rows` of the rows."""
-        return self._map(self.points[..., rows, :], self.log_envelope[..., rows])
+        return self._make_like(self.points[..., rows, :], self.log_envelope[..., rows])
 
     def expand(self: ArgumentsT, batch: torch.Size) -> ArgumentsT:
         """The groups repeated for every member of a batch of this shape."""
         n, d = self.points.shape[-2:]
-        return self._map(self.points.expand(*batch, n, d), self.log_envelope.expand(*batch, n))
+        return self._make_like(self.points.expand(*batch, n, d), self.log_envelope.expand(*batch, n))
 
     def flatten(self: ArgumentsT) -> ArgumentsT:
         """The rows of all members of the batch in one table, without a batch."""
-        return self._map(self.points.reshape(-1, self.points.shape[-1]), self.log_envelope.reshape(-1))
+        return self._make_like(self.points.reshape(-1, self.points.shape[-1]), self.log_envelope.reshape(-1))
 
     def double(self: ArgumentsT) -> ArgumentsT:
         """The groups in float64."""
-        return self._map(self.points.double(), self.log_envelope.double())
+        return self._make_like(self.points.double(), self.log_envelope.double())
 
 
 class Product(Arguments):

@@ -82,7 +82,7 @@ class StationarySquaredExponential(LengthscaleKernel):
     def locate(self, indices: Int[Tensor, "p d"]) -> Float[Tensor, "*batch p d"]:
         """ω, the places with these multi-indices."""
         lengthscale: Tensor = self.lengthscale
-        return SPACING * lengthscale * number_offsets(indices).to(lengthscale)
+        return SPACING * lengthscale * compute_offsets(indices).to(lengthscale)
 
     def evaluate_input_log_features(self, points: Float[Tensor, "n d"], highest: int) -> Float[Tensor, "n d q"]:
         """log ϑ_k(x_d) = -(x_d - ω_k)²/ℓ_d², input by input, for k ≤ highest."""
@@ -113,11 +113,11 @@ class StationarySquaredExponential(LengthscaleKernel):
 
     def _list_input_places(self, highest: int, num_inputs: int) -> Float[Tensor, "d q"]:
         lengthscale: Tensor = self.lengthscale[0, :, None].expand(-1, highest + 1)
-        offsets = number_offsets(torch.arange(highest + 1)).to(lengthscale)
+        offsets = compute_offsets(torch.arange(highest + 1)).to(lengthscale)
         return (SPACING * lengthscale * offsets).expand(num_inputs, -1)
 
 
-def number_offsets(numbers: Int[Tensor, "..."]) -> Int[Tensor, "..."]:
+def compute_offsets(numbers: Int[Tensor, "..."]) -> Int[Tensor, "..."]:
     """0, -1, 1, -2, 2, … for 0, 1, 2, 3, 4, …."""
     half = (numbers + 1).div(2, rounding_mode="floor")
     return torch.where(numbers % 2 == 1, -half, half)

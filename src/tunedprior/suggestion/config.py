@@ -66,13 +66,14 @@ class TransferConfig:
 
     Attributes:
         prior: `"average"` averages over many beliefs about how old and new are related, each weighted by its posterior
-            probability; `"reweighted"` is the paper's Algorithm 1, and `"as printed"` is that to the letter;
+            probability; `"reweighted"` is the paper's belief, averaged over length-scales and free kernels, and
+            `"as printed"` the paper's Algorithm 1 to the letter;
             `"aligned"`, `"matched"` and `"uncertain"` are single beliefs (docs/beliefs.md); `"uninformed"` ignores old
             data.
-        kernel: The free kernel that learns from old data; None: `SquaredExponential`, for the average at several
-            length-scales.
-        ard: Whether the kernel of `"reweighted"` (or `"as printed"`) has one length-scale per input. The average always
-            tries both.
+        kernel: The free kernel that learns from old data; None: squared exponential ones at several length-scales, as
+            printed the one of least leave-one-out error.
+        ard: Whether one kernel learns for `"reweighted"` (or `"as printed"`), with a length-scale per input. Averages
+            always try both.
         relations: What is known of each old data set, by name; `Optimizer(relation=…)` says it.
         sources: Where each old data set is from; found when it is read.
     """
