@@ -31,8 +31,8 @@ from tunedprior.kernels.explicit_features import (
     MOST_INPUTS_OF_PLACES,
     OPEN_REACH,
     FeatureKernel,
-    is_worth_enumerating,
     has_features,
+    is_worth_enumerating,
     select_relevant_features,
 )
 from tunedprior.kernels.free_kernel import Arguments, FreeKernel
