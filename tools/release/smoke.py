@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import urllib.parse
 import urllib.request
 import warnings
 from collections.abc import Callable
@@ -184,13 +185,16 @@ def served() -> None:
                 assert line, f"The page was not served; it said {said!r}."
                 said += line
             url = json.loads(said)["url"]
-            with urllib.request.urlopen(url, timeout=60) as answer:
+            browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+            with browser.open(url, timeout=60):  # greets, and gives a cookie for the token
+                pass
+            with browser.open(urllib.parse.urljoin(url, "/"), timeout=60) as answer:
                 page = answer.read().decode("utf-8")
-            assert "temperature" in page
+            assert "temperature" in page, page
             linked = re.findall(r'(?:href|src)="(/static/[^"]+)"', page)
             assert linked, "The page names no file of its own."
             for name in linked:
-                with urllib.request.urlopen(url.rstrip("/") + name, timeout=60) as answer:
+                with browser.open(urllib.parse.urljoin(url, name), timeout=60) as answer:
                     assert answer.read()
         finally:
             server.terminate()
