@@ -35,7 +35,7 @@ def seeds_of(method: str) -> set[int]:
 def own_base(method: str, base: str) -> str:
     """EI or GPUCB on the scale of this method."""
     on_papers_scale = "as stated" in method or "as printed" in method
-    return f"{base} (as stated)" if on_papers_scale and base != STANDARD else base
+    return f"{base} (as stated)" if on_papers_scale and base in ("EI", "GPUCB") else base
 
 
 def over(method: str, base: str = STANDARD, names: Sequence[str] = PAPER) -> Estimate:

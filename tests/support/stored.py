@@ -46,9 +46,9 @@ _SHARED = {"functions": 3, "as_printed": 3, "fibre": 6}
 #: Regrets below this count as this.
 LEAST = 1e-3
 _RESAMPLES = 20_000
-# A report's interval comes from 2,000 resamples: its ends are quantiles of some other chance than 2.5 %, by four
-# standard deviations at most.
-_CHANCE, _ERROR = 0.025, 4 * (0.025 * 0.975 / 2000) ** 0.5
+# A report's interval comes from 2,000 resamples: its ends are quantiles of some other chance than 2.5 %, by five
+# standard deviations at most: there are thousands of cells.
+_CHANCE, _ERROR = 0.025, 5 * (0.025 * 0.975 / 2000) ** 0.5
 
 
 @dataclass(frozen=True)
