@@ -21,7 +21,6 @@ from tunedprior.checks import (
     warn,
 )
 from tunedprior.errors import InputError, NothingToLearnError, OldDataWarning
-from tunedprior.explain.source_explanation import LARGE_DEAD_SHARE, describe_dead_share
 from tunedprior.kernels import FreeKernel, SquaredExponential
 from tunedprior.kernels.explicit_features import OPEN_REACH, has_features
 from tunedprior.kernels.free_kernel import refuse_other_kernels
@@ -363,12 +362,8 @@ def check_weight_prior(prior: WeightPrior, space: Space) -> WeightPrior | None:
             "its order, scales and bounds). Learn it again with pretrain(old, space)."
         )
     if not prior.vanishes:
-        if prior.dead_share >= LARGE_DEAD_SHARE:
-            warn(
-                f"{describe_dead_share(prior.dead_share)[0]} StationarySquaredExponential as the kernel, or the "
-                "default prior='average', suffers less from that.",
-                OldDataWarning,
-            )
+        if prior.dead_warning:
+            warn(prior.dead_warning, OldDataWarning)
         return prior
     warn("The kernel learnt from old data vanishes. Going on without old data.", OldDataWarning)
     return None

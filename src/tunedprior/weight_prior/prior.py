@@ -25,7 +25,12 @@ from tunedprior.checks import check_flag
 from tunedprior.errors import InputError
 from tunedprior.explain.influential_rows import WITHHELD
 from tunedprior.explain.sensitivity import Domain
-from tunedprior.explain.source_explanation import PriorExplanation, summarise_weight_prior
+from tunedprior.explain.source_explanation import (
+    LARGE_DEAD_SHARE,
+    PriorExplanation,
+    describe_dead_share,
+    summarise_weight_prior,
+)
 from tunedprior.kernels import FreeKernel, SquaredExponential, StationarySquaredExponential, WithBias
 from tunedprior.kernels.anchors import draw_box_sample
 from tunedprior.kernels.registry import get_kernel_arguments, make_kernel
@@ -311,6 +316,16 @@ class WeightPrior:
         with torch.no_grad():
             variance = self.make_kernel()(self.to_kernel_inputs(Domain.from_box(self.box).sample), diag=True)
         return float((variance <= _DEAD * variance.mean()).double().mean())
+
+    @property
+    def dead_warning(self) -> str:
+        """A warning that K^A₂ has next to no variance in a large part of the box; empty where it has."""
+        if self.dead_share < LARGE_DEAD_SHARE:
+            return ""
+        return (
+            f"{describe_dead_share(self.dead_share)[0]} StationarySquaredExponential as the kernel, or the default "
+            "prior='average', suffers less from that."
+        )
 
     @property
     def is_anonymous(self) -> bool:
