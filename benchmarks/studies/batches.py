@@ -17,6 +17,7 @@ from benchmarks.results import RESULTS
 from benchmarks.runner import Study, run_all
 from benchmarks.tables import markdown
 from tunedprior import Optimizer, TransferConfig
+from tunedprior.kernels import SquaredExponential
 from tunedprior.space.search_space import Setting
 
 CONTINUOUS = {"x": (0.0, 1.0), "z": (-1.0, 2.0)}
@@ -58,7 +59,9 @@ def nearest(job: BatchJob) -> list[float]:
         columns = {name: rng.uniform(*ends, _ROWS) for name, ends in CONTINUOUS.items()}
         table = pd.DataFrame(columns | ({"gas": rng.choice(MIXED["gas"], _ROWS)} if "gas" in space else {}))
         table["y"] = [1 - _respond(setting) for setting in table.to_dict("records")]
-    optimizer = Optimizer(space, table, direction="maximize", seed=job.seed, transfer=TransferConfig(prior=prior))
+    kernel = SquaredExponential() if prior == "reweighted" else None
+    transfer = TransferConfig(prior, kernel=kernel)
+    optimizer = Optimizer(space, table, direction="maximize", seed=job.seed, transfer=transfer)
     found = []
     for _ in range(1 + job.batches):
         batch = optimizer.ask(n=_BATCH)

@@ -18,8 +18,11 @@ from benchmarks.results import RESULTS
 from benchmarks.runner import Study, run_all
 from tunedprior import Optimizer, TransferConfig
 from tunedprior.campaign import simulate
+from tunedprior.kernels import SquaredExponential
 
 NAMES = ("Ackley", "Styblinski-Tang")
+
+_ONE_KERNEL = TransferConfig("reweighted", kernel=SquaredExponential())
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ def regret(job: FlippedJob) -> list[float]:
     """Simple regret after each evaluation."""
     function = FUNCTIONS[job.problem]
     old = old_data(FLIPPED, function, job.seed) if job.with_old else None
-    optimizer = Optimizer(SPACE, old, direction="maximize", seed=job.seed, transfer=TransferConfig(prior="reweighted"))
+    optimizer = Optimizer(SPACE, old, direction="maximize", seed=job.seed, transfer=_ONE_KERNEL)
     return [1 - best for best in simulate(optimizer, function.respond, job.evaluations)]
 
 

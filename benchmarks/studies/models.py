@@ -39,6 +39,7 @@ from benchmarks.runner import Study, run_all
 from benchmarks.tables import markdown, marked
 from tunedprior import Goals, Optimizer, SearchConfig, Target, TransferConfig
 from tunedprior.goals.observations import Observations
+from tunedprior.kernels import SquaredExponential
 from tunedprior.models.gaussian_process import StandardSurrogate
 from tunedprior.space.encoding import Box
 from tunedprior.space.search_space import Setting, Space
@@ -189,7 +190,9 @@ def _open(process: Process, job: ModelJob, model: str) -> Optimizer:
     own = models[model]() if model in models else None
     if own is None:
         options["old_data"] = process.old(job.seed, responses)
-        options["transfer"] = TransferConfig("reweighted" if model == TUNED else "average")
+        options["transfer"] = (
+            TransferConfig("reweighted", kernel=SquaredExponential()) if model == TUNED else TransferConfig("average")
+        )
     cost = _cost_of if job.goal == COST else None
     search = SearchConfig(initial=_SIDE_BY_SIDE, design="sobol", cost=cost, model=own)
     return Optimizer(process.function.space, seed=job.seed, search=search, **options)

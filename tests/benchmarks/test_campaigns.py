@@ -35,6 +35,7 @@ def test_old_data_is_of_the_kind_it_says() -> None:
     assert abs(np.corrcoef(y["pure noise"], y["same"])[0, 1]) < 0.4
 
 
+@pytest.mark.filterwarnings("ignore:In .* % of the box")
 def test_every_method_starts_from_the_same_settings() -> None:
     function = FUNCTIONS["Ackley"]
     pool = pool_of(function, 64, 5)
