@@ -11,10 +11,10 @@ from benchmarks.methods.by_name import ALL_METHODS, OF_THE_PAPER, PRINTED, RIVAL
 from benchmarks.problems.functions import PAPER
 from benchmarks.results import jobs_of, read_runs
 from benchmarks.runner import run_all
+from benchmarks.site_tables import read_filled
 from benchmarks.studies import experiment1
 from benchmarks.studies.experiment1 import COMPARED, CONTESTS, SEEDS, average_ranks, in_words, jobs, stored_results
 from benchmarks.studies.paper import FULL, FunctionJob
-from benchmarks.tables import read_with_appendix
 
 EXPERIMENTS = Path(__file__).parents[2] / "docs" / "experiments.md"
 
@@ -73,7 +73,7 @@ def test_what_other_studies_have_is_not_run_again() -> None:
 
 def test_the_documented_tables_are_the_stored_ones() -> None:
     assert set(jobs_of(read_runs("experiment1"), FunctionJob)) <= set(jobs(FULL, SEEDS))
-    text = read_with_appendix(EXPERIMENTS)
+    text = read_filled(EXPERIMENTS)
     tables = experiment1.tables(stored_results())
     assert len(tables) == 3
     for name, table in tables.items():

@@ -8,7 +8,10 @@ import benchmarks
 ROOT = Path(benchmarks.__file__).parent
 SOURCES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
 #: Each may import what stands before it.
-LAYERS = ("problems", "methods", "peers", "results", "runner", "comparison", "tables", "figures", "studies", "__main__")
+LAYERS = (
+    "problems", "methods", "peers", "results", "runner", "comparison", "tables", "figures", "studies", "site_tables",
+    "__main__",
+)  # fmt: skip
 #: What measures a single `ask`, or another optimiser's.
 ASKS_ITSELF = {
     "methods/choosers/gp_sampler.py",

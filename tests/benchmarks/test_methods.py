@@ -88,7 +88,7 @@ def test_unit_diagonal_has_gradients(old: pd.DataFrame, observations: Observatio
     model = surrogate(observations)
     x = X_NEW.clone().requires_grad_()
     model.posterior(x).mean.sum().backward()
-    step = 1e-5  # rounding of the cancelling sum shows with shorter ones
+    step = 1e-3  # the rounding of the cancelling sum shows with shorter ones
     for row, column in ((0, 0), (2, 1)):
         moved = [X_NEW.clone(), X_NEW.clone()]
         moved[0][row, column] += step

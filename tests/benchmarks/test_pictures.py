@@ -17,14 +17,14 @@ from benchmarks.results import RESULTS, read_exactly
 from benchmarks.studies import gallery, ideas, trust
 from benchmarks.studies.gallery import one_goal, two_goals, yield_of
 from benchmarks.studies.pictures import PICTURES
-from tools.screenshots.__main__ import SHOTS
 from tunedprior import plots
 from tunedprior.plots.pictures import Bars, Curve, Picture, Shades
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 #: Not drawn from data: by hand, or screenshots (`make screenshots`).
-BY_HAND = {"pictures/favicon.svg", *(f"pictures/{name}" for name in SHOTS)}
+_SCREENSHOTS = (ROOT / "tools/screenshots/__main__.py").read_text(encoding="utf-8")
+BY_HAND = {"pictures/favicon.svg", *(f"pictures/{name}" for name in re.findall(r'"(\w+\.png)"', _SCREENSHOTS))}
 #: How far two machines may be apart, as a share of what is drawn.
 CLOSE = 0.03
 

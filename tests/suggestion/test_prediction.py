@@ -9,6 +9,7 @@ from support.builders import SPACE, box_of, old_data, scaled, smooth, told
 from support.optimizers import make_optimizer
 from tunedprior import Optimizer
 from tunedprior.errors import InputError
+from tunedprior.kernels import SquaredExponential
 from tunedprior.models.gaussian_process import StandardSurrogate
 from tunedprior.models.posterior import compute_miscalibration
 from tunedprior.space.search_space import Space
@@ -38,7 +39,11 @@ def test_a_known_noise_is_what_a_measurement_adds(old) -> None:
 @pytest.mark.parametrize("old", [None, old_data(smooth)], ids=["plain", "old data"])
 def test_errors_of_left_out_observations_by_leaving_them_out(old) -> None:
     """A model of one process is refitted without each observation; its parameters stay."""
-    options = {"model": StandardSurrogate(box_of(SPACE))} if old is None else {"old_data": old, "prior": "reweighted"}
+    options = (
+        {"model": StandardSurrogate(box_of(SPACE))}
+        if old is None
+        else {"old_data": old, "prior": "reweighted", "kernel": SquaredExponential()}
+    )
     opt = told(make_optimizer(SPACE, seed=1, noise_std=0.2, **options), 7)
     part = opt.suggester.fit(opt.trials, opt.seed).models["y"]
     model = part.model

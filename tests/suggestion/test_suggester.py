@@ -8,6 +8,7 @@ import torch
 
 from support.builders import MIXED, SMALL, SPACE, mixed, old_data, scaled, told, told_what_it_asked
 from tunedprior import Optimizer, SearchConfig, TransferConfig
+from tunedprior.kernels import SquaredExponential
 from tunedprior.suggestion import suggester as suggester_module
 
 
@@ -51,9 +52,8 @@ def test_as_printed_t_counts_what_the_loop_suggested(seen: list[dict[str, Any]],
     old = old_data(scaled(mixed, -1.0), space=SPACE)
     for prior in ("as printed", "reweighted"):
         seen.clear()
-        opt = Optimizer(
-            SPACE, old, "maximize", transfer=TransferConfig(prior), search=SearchConfig("ucb", initial=3), seed=1
-        )
+        one_kernel = TransferConfig(prior, kernel=SquaredExponential())
+        opt = Optimizer(SPACE, old, "maximize", transfer=one_kernel, search=SearchConfig("ucb", initial=3), seed=1)
         told(opt, recorded, mixed)
         for _ in range(2 if recorded else 5):
             told_what_it_asked(opt, 1, mixed)

@@ -185,16 +185,16 @@ def served() -> None:
                 assert line, f"The page was not served; it said {said!r}."
                 said += line
             url = json.loads(said)["url"]
-            browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-            with browser.open(url, timeout=60):  # greets, and gives a cookie for the token
+            fetch = urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open
+            with fetch(url, timeout=60):  # greets, and gives a cookie for the token
                 pass
-            with browser.open(urllib.parse.urljoin(url, "/"), timeout=60) as answer:
+            with fetch(urllib.parse.urljoin(url, "/"), timeout=60) as answer:
                 page = answer.read().decode("utf-8")
             assert "temperature" in page, page
             linked = re.findall(r'(?:href|src)="(/static/[^"]+)"', page)
             assert linked, "The page names no file of its own."
             for name in linked:
-                with browser.open(urllib.parse.urljoin(url, name), timeout=60) as answer:
+                with fetch(urllib.parse.urljoin(url, name), timeout=60) as answer:
                     assert answer.read()
         finally:
             server.terminate()

@@ -23,6 +23,7 @@ Spans = Mapping[str, Sequence[tuple[float, float]]]
 
 _ENOUGH = 5  # results, to tell what is far from them
 _FAR = 30.0  # times their range: few results are no measure of what is possible
+_FEWEST_FRACTIONS = 2  # among percentages, that are noted without old data to compare with
 # Old data is a measure if it is the same quantity: so many results, and this part of them, lie within its span.
 _FIRST, _WITHIN = 3, 0.75
 _BEYOND = 1.0  # widths of the span of old and new results: 0 to 100 leaves room for 190, and not for 230
@@ -186,7 +187,8 @@ def _describe_response_outliers(
     ]
     spanned = [np.exp(end) if response.log else end for end in chain(*comparable)]
     fractions = find_fractions(np.append(values, spanned))[: len(values)]
-    if response.log or response.direction == MINIMIZE:  # what is minimised may well come near 0
+    # What is minimised may well come near 0; and one low yield is common where no old data says where yields lie.
+    if response.log or response.direction == MINIMIZE or (not comparable and fractions.sum() < _FEWEST_FRACTIONS):
         fractions[:] = False
     said = {
         f"A result is far from {apart}: {{}}.{hint}": far,

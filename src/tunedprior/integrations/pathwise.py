@@ -22,7 +22,7 @@ from tunedprior.beliefs.feature_variances import CoefficientVarianceKernel, desc
 from tunedprior.beliefs.reweighted import FixedReweightedKernel
 from tunedprior.errors import InputError
 from tunedprior.integrations.tensors import SettingKernel, SourceKernelSum
-from tunedprior.kernels import FreeKernel, LengthscaleKernel, ReweightedKernel
+from tunedprior.kernels import FreeKernel, ReweightedKernel
 from tunedprior.kernels.anchors import draw_box_sample
 from tunedprior.kernels.explicit_features import (
     OPEN_REACH,
@@ -32,6 +32,7 @@ from tunedprior.kernels.explicit_features import (
     make_features,
     select_largest_features,
 )
+from tunedprior.kernels.free_kernel import LengthscaleKernel
 from tunedprior.models.gaussian_process import UnitMeanVariance
 from tunedprior.numerics.linalg import compute_symmetric_root
 

@@ -1,7 +1,7 @@
 """Free kernels: the paper's Table 1, one without an origin, and the Theorem that re-weights them."""
 
 from tunedprior.kernels.anchors import ReweightedKernel
-from tunedprior.kernels.free_kernel import FreeKernel, LengthscaleKernel, WithBias
+from tunedprior.kernels.free_kernel import FreeKernel, WithBias
 from tunedprior.kernels.registry import forget_kernel, register_kernel
 from tunedprior.kernels.stationary import StationarySquaredExponential
 from tunedprior.kernels.table1 import (
@@ -20,7 +20,6 @@ __all__ = [
     "DotProduct",
     "Exponential",
     "FreeKernel",
-    "LengthscaleKernel",
     "Linear",
     "LogRatio",
     "Polynomial",

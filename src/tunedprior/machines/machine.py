@@ -17,7 +17,8 @@ from torch import Tensor
 
 from tunedprior.checks import Numbers, check_positive, check_table, refuse_other_types, warn
 from tunedprior.errors import VanishingKernelWarning
-from tunedprior.kernels import FreeKernel, LengthscaleKernel, ReweightedKernel, SquaredExponential
+from tunedprior.kernels import FreeKernel, ReweightedKernel, SquaredExponential
+from tunedprior.kernels.free_kernel import LengthscaleKernel
 from tunedprior.numerics.linalg import cholesky, compute_profile_log_evidence, solve_posdef
 from tunedprior.source_data.training_set import check_distinct_rows, check_varied_rows
 

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from tunedprior.checks import Numbers, check_positive, format_value, refuse_other_types
 from tunedprior.errors import ConvergenceError, FactorisationError, InputError
-from tunedprior.kernels import FreeKernel, LengthscaleKernel
+from tunedprior.kernels import FreeKernel
+from tunedprior.kernels.free_kernel import LengthscaleKernel
 from tunedprior.machines.machine import LeastSquares, Machine, compute_gram_matrix, compute_loo_residuals
 from tunedprior.numerics.linalg import cholesky
 

@@ -135,7 +135,7 @@ REFUSED: dict[tuple[str, ...], tuple[str, ...]] = {
         'Optimizer(SPACE, [pretrain(OLD, SPACE), OLD], direction="maximize", seed=0)',
     ),
     ("InputError", "one old data set", "got 2"): (
-        'Optimizer(SPACE, [OLD, OLD], direction="maximize", transfer=TransferConfig(prior="reweighted"), seed=0)',
+        'Optimizer(SPACE, [OLD, OLD], direction="maximize", transfer=TransferConfig(prior="as printed"), seed=0)',
         'Optimizer(SPACE, [OLD, OLD], direction="maximize", transfer=TransferConfig(kernel=SquaredExponential()), seed=0)',
     ),
 }
