@@ -179,8 +179,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: argparse.Namespace) -> None:
     """Run what is missing, store it, and write the table."""
-    folder = docs = Path(tempfile.mkdtemp(prefix="tunedprior-")) if arguments.smoke else None
-    folder, docs = folder or RESULTS, docs or DOCS
+    folder, docs = RESULTS, DOCS
+    if arguments.smoke:
+        folder = docs = Path(tempfile.mkdtemp(prefix="tunedprior-"))
     if arguments.corpus is None:
         seeds = [CONFIRMING[0]] if arguments.smoke else list(CONFIRMING)
         results = run_all(ON_FUNCTIONS, function_jobs(seeds, arguments.smoke), folder, arguments.workers)

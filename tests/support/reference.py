@@ -290,7 +290,10 @@ def pruned_rows(gram, y, lam, most):
 
 def subset_process(kernel, points, y, lam, kept):
     """q(x)ᵀ(Q + λI)⁻¹q(x') as a function, and yᵀ(Q + λI)⁻¹y/n, for the process q = k_S(x)ᵀK_S⁻¹k_S(x') on all rows."""
-    number = lambda *pair: complex(kernel(list(pair))).real  # noqa: E731
+
+    def number(*pair):
+        return complex(kernel(list(pair))).real
+
     chosen = [points[row] for row in kept]
     gram = [[number(a, b) for b in chosen] for a in chosen]
 

@@ -136,26 +136,29 @@ class CoefficientVarianceKernel(OptionalFeatures, AnchorAccess, FixedKernel):
         self._anchors = make_fitted_anchors(self, points, alpha, lam, posterior)
         tolerance = check_positive(tolerance, "tolerance")
         self._root: MidpointRoot | None = None
-        explicit = by_features if by_features is not None else is_worth_enumerating(self.base, points.shape[1])
-        self.explicit = self._make_feature_kernel(tolerance) if explicit else None
-        if self.base.features_are_places and by_features is None and not self._has_few_features:
-            self.explicit = None  # midpoints are faster
         if by_features and free.features_are_places and points.shape[1] > MOST_INPUTS_OF_PLACES:
             raise InputError(
                 "Places on a grid serve up to three inputs, as their number is a power of the number of inputs; got "
                 f"{points.shape[1]}. Leave by_features out: the sum over pairs of old rows has no such limit."
             )
-        if self.explicit is None and by_features:
+        explicit = by_features if by_features is not None else is_worth_enumerating(self.base, points.shape[1])
+        self.explicit = self._make_feature_kernel(tolerance) if explicit else None
+        if self.base.features_are_places and by_features is None and not self._has_few_features:
+            self.explicit = None  # midpoints are faster
+        if self.explicit is not None:
+            return
+        if by_features:
             raise InputError(describe_too_many_features(free, points.shape[1], tolerance))
-        if self.explicit is None and self._get_summand() is None:
+        if isinstance(self.base, StationarySquaredExponential):
+            # τ is the same at all places, so that L₄ = τ² K₄.
+            weight = self.base.compute_weights_at(torch.zeros_like(points[:1], dtype=torch.long))
+            self._root = MidpointRoot(self.base, points, alpha * float(weight if self._weighted else 1.0))
+        elif self._get_summand() is None:
             raise InputError(
                 f"Without explicit features only squared exponential kernels will do; got {type(base).__name__}, whose "
                 "L₄ has no closed form. Leave by_features out, raise the tolerance, or use Aligned."
             )
-        if self.explicit is None and isinstance(self.base, StationarySquaredExponential):
-            weight = self.base.compute_weights_at(torch.zeros_like(points[:1], dtype=torch.long))
-            self._root = MidpointRoot(self.base, points, alpha * float(weight if self._weighted else 1.0))
-        elif self.explicit is None:
+        else:
             self._check_digits()
 
     @property
@@ -176,14 +179,13 @@ class CoefficientVarianceKernel(OptionalFeatures, AnchorAccess, FixedKernel):
         """Raise an error if so much cancels in the sum over pairs that rounding alone would spoil the variances.
 
         The rounding error is estimated as ε Σ_jk |S_jk| L, with L the summand at the absolute values of its arguments,
-        where no term of its series is negative. It is largest at a corner, or near the anchors: a few points will do.
+        where no term of its series is negative. It is largest where x is, so a corner and a few points will do.
         """
         reach = OPEN_REACH if self.base.open_domain else 1.0
         sample = draw_box_sample(self.anchors.shape[1], reach, _CHECKED)
-        points = torch.cat([sample, torch.full_like(sample[:1], reach), self.anchors.cpu()[:_CHECKED]]).to(self.anchors)
+        points = torch.cat([sample, torch.full_like(sample[:1], reach)]).to(self.anchors)
         with torch.no_grad():
-            signless = self.anchors if self.base.features_are_places else self.anchors.abs()
-            at, anchors, four = self.make_product(points), self.make_product(signless), self._get_summand()
+            at, anchors, four = self.make_product(points), self.make_product(self.anchors.abs()), self._get_summand()
             assert four is not None  # __init__ saw to it
             squares = at.multiply_rows(at)
             sums = sum_over_pairs(
@@ -209,7 +211,7 @@ class CoefficientVarianceKernel(OptionalFeatures, AnchorAccess, FixedKernel):
 
     def _make_feature_kernel(self, tolerance: float) -> FeatureKernel | None:
         if not has_features(self.base, self.anchors.shape[1]):
-            if self._get_summand() is not None:
+            if self._get_summand() is not None or self.base.features_are_places:
                 return None
             raise InputError(
                 f"Explicit features need a kernel of tunedprior.kernels without a bias; got {type(self.base).__name__}."
@@ -269,12 +271,4 @@ class WeightVarianceKernel(CoefficientVarianceKernel):
 
     def _get_summand(self) -> Callable[[Arguments, Arguments], Tensor] | None:
         base = self.base
-        if isinstance(base, StationarySquaredExponential):
-            return partial(_evaluate_stationary_l4, base)
         return partial(evaluate_squared_exponential_l4, base) if isinstance(base, SquaredExponential) else None
-
-
-def _evaluate_stationary_l4(base: StationarySquaredExponential, left: Any, right: Any) -> Tensor:
-    """L₄ = τ² K₄: all places have one weight τ."""
-    weight = base.compute_weights_at(torch.zeros(1, left.points.shape[-1], dtype=torch.long))
-    return weight.square() * base.evaluate_matrix(left, right)

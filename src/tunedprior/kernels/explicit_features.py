@@ -713,21 +713,14 @@ def compute_largest_variance(base: FreeKernel, anchors: Arguments) -> float:
 
 
 def _evaluate_at_corner(base: FreeKernel, far: Float[Tensor, " d"]) -> float:
-    corner = (
-        base.make_product(far[None])
-        if base.features_are_places
-        else Product(far[None], base.evaluate_log_envelope(far[None]))
-    )
+    corner = base.make_unchecked_product(far[None])
     return float(base.evaluate_matrix(corner, corner))
 
 
 def draw_product_sample(base: FreeKernel, anchors: Arguments) -> Arguments:
     """A Sobol sample of the box with a fixed seed, as the kernel's products."""
     far = _compute_reach(base, anchors)
-    points = far * draw_box_sample(len(far), count=_IN_BOX).to(far)
-    if base.features_are_places:
-        return base.make_product(points)
-    return Product(points, base.evaluate_log_envelope(points))
+    return base.make_unchecked_product(far * draw_box_sample(len(far), count=_IN_BOX).to(far))
 
 
 def _sum_along_indices(table: Float[Tensor, "d k"], indices: Int[Tensor, "p d"]) -> Float[Tensor, " p"]:

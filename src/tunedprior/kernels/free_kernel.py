@@ -351,12 +351,13 @@ class FreeKernel(Kernel, ABC):
 
     def make_product(self, x: Float[Tensor, "*batch n d"]) -> Arguments:
         """The rows of x as groups of one argument, checked, in the wider of the dtypes of x and the parameters."""
-        x = self._check_and_promote(x)
-        return Product(x, self.evaluate_log_envelope(x))
-
-    def _check_and_promote(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n d"]:
         self.check_points(x)
-        return x.to(reduce(torch.promote_types, (parameter.dtype for parameter in self.parameters()), x.dtype))
+        x = x.to(reduce(torch.promote_types, (parameter.dtype for parameter in self.parameters()), x.dtype))
+        return self.make_unchecked_product(x)
+
+    def make_unchecked_product(self, x: Float[Tensor, "*batch n d"]) -> Arguments:
+        """The rows of x as groups of one argument, wherever they lie."""
+        return Product(x, self.evaluate_log_envelope(x))
 
     def check_points(self, x: Float[Tensor, "*batch n d"]) -> None:
         """Raise an error for points that are not finite, have another number of inputs, or lie outside the domain."""

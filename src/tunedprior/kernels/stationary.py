@@ -43,9 +43,8 @@ class StationarySquaredExponential(LengthscaleKernel):
 
     features_are_places = True
 
-    def make_product(self, x: Float[Tensor, "*batch n d"]) -> Cluster:
-        """The rows of x as clusters of one argument, checked, in the wider of the dtypes of x and the parameters."""
-        x = self._check_and_promote(x)
+    def make_unchecked_product(self, x: Float[Tensor, "*batch n d"]) -> Cluster:
+        """The rows of x as clusters of one argument, wherever they lie."""
         nu = self.inverse_square_lengthscale
         return Cluster(x, torch.zeros_like((x * nu)[..., 0]), nu)
 

@@ -314,7 +314,7 @@ class WeightPrior:
         short length-scales, and far from old data that varies with `StationarySquaredExponential`.
         """
         with torch.no_grad():
-            variance = self.make_kernel()(self.to_kernel_inputs(Domain.from_box(self.box).sample), diag=True)
+            variance = self._kernel(self.to_kernel_inputs(Domain.from_box(self.box).sample), diag=True)
         return float((variance <= _DEAD * variance.mean()).double().mean())
 
     @property
